@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -51,7 +52,6 @@ class TextView:
 
     def list_orders(self) -> list[tuple[str, str]]:
         """Return the form of each order, and what it does."""
-        raise NotImplementedError
 
     def list_hints(self) -> list[str]:
         """Return what one must know to write orders and conditions, beyond their forms."""
@@ -60,11 +60,10 @@ class TextView:
     @property
     def example_limit(self) -> str:
         """A condition for `wait`."""
-        return f"{next(iter(self.list_quantities()), 'x')} < 10"
+        return name_condition(self.list_quantities())
 
     def list_examples(self) -> list[str]:
         """Return valid orders; the one nearest to a mistake is suggested."""
-        raise NotImplementedError
 
     def reads(self, line: str) -> bool:
         """Return whether a line that begins with no known word is an order."""
@@ -72,15 +71,12 @@ class TextView:
 
     def queue(self, line: str) -> list[str]:
         """Queue the orders of a line for the current step; return each in words. ConfigError if it is not valid."""
-        raise NotImplementedError
 
     def list_queued(self) -> list[str]:
         """Return the orders of the current step in words."""
-        raise NotImplementedError
 
     def clear(self) -> None:
         """Remove the orders of the current step."""
-        raise NotImplementedError
 
     def observe(self, line: str) -> str:
         """Pay for observations of the current step; return what was learned."""
@@ -88,7 +84,6 @@ class TextView:
 
     def finish(self) -> None:
         """Carry out the orders, and let the step pass."""
-        raise NotImplementedError
 
     def list_news(self, since: int) -> list[str]:
         """Return what happened after a step, as far as the player knows."""
@@ -96,11 +91,9 @@ class TextView:
 
     def list_quantities(self) -> dict[str, Quantity]:
         """Return what the player knows, by name."""
-        raise NotImplementedError
 
     def describe(self) -> str:
         """Return what the player knows about the current step, in words."""
-        raise NotImplementedError
 
     def look(self) -> str:
         """Return every known number."""
@@ -109,6 +102,13 @@ class TextView:
     def list_facts(self) -> dict[str, Any]:
         """Return what the player knows about the current step, as JSON values."""
         return {name: say_json(quantity) for name, quantity in self.list_quantities().items()}
+
+
+def name_condition(quantities: Mapping[str, Quantity]) -> str:
+    """Return a condition for `wait` that does not hold now: half of the first number that is observed every step."""
+    numbers = ((name, np.max(q.values)) for name, q in quantities.items() if q.fresh and not q.labels and name != "day")
+    name, value = next(numbers, ("stock", 1.0))
+    return f"{name} < {value / 2:.2g}"
 
 
 def say_json(quantity: Quantity) -> Any:
