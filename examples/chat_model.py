@@ -18,10 +18,7 @@ RULES = "You play a game. Answer with orders and commands only, one a line. End 
 
 
 class Conversation:
-    """The messages of one season; a model sees the rules and the last 20 to 40, since each text restates the state.
-
-    The older half of them is dropped at once, so that the server's cache of what it has read stays valid in between.
-    """
+    """The rules and the last 20 to 40 messages, of which half are dropped at once, so that the server's cache lasts."""
 
     def __init__(self, url: str, model: str, memory: int = 20) -> None:
         self.url, self.model, self.memory = f"{url.rstrip('/')}/chat/completions", model, memory
@@ -51,24 +48,22 @@ def send(request: urllib.request.Request, waits: tuple[float, ...] = (2, 10, 60)
         try:
             with urllib.request.urlopen(request, timeout=600) as response:
                 return json.load(response)
-        except OSError as error:  # HTTPError and URLError are OSErrors
-            code = getattr(error, "code", 500)
-            if wait is None or (code < 500 and code != 429):
+        except OSError as error:
+            if wait is None or getattr(error, "code", 500) in range(400, 429):
                 raise SystemExit(f"{request.full_url}: {error}") from None
             time.sleep(wait)
 
 
 def play(url: str, model: str, game: TextGame, seed: int | None = None, most: int = 400) -> dict[str, Any]:
     """Play an episode of at most `most` answers; without a seed, that of the game."""
-    answer, text = Conversation(url, model), game.reset(seed)
-    mistakes = turns = 0
+    answer, text, mistakes, turns = Conversation(url, model), game.reset(seed), 0, 0
     while not game.session.over and turns < most:
         orders = answer(text)
         reply = game.step(orders)
         text, mistakes, turns = reply.text, mistakes + len(reply.info["mistakes"]), turns + 1
         print(f"> {orders}\n{text}\n", flush=True)
-    counts = {"turns": turns, "mistakes": mistakes} | answer.used
-    return {"id": game.id, "seed": game.session.seed, "return": game.session.total} | counts
+    counts = {"turns": turns, "mistakes": mistakes, "return": game.session.total}
+    return {"id": game.id, "seed": game.session.seed} | counts | answer.used
 
 
 if __name__ == "__main__":
@@ -76,14 +71,14 @@ if __name__ == "__main__":
     parser.add_argument("url", help="the address of the server, up to /v1")
     parser.add_argument("model")
     parser.add_argument("id")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int)
     parser.add_argument("--season", type=int, help="the number of a held-out season, instead of a seed")
     parser.add_argument("--page", help="an HTML file for the season and its messages; needs the extra plot")
     given = parser.parse_args()
-    task, held_out = TextTask(given.id, ""), given.season is not None
-    season = task.start(given.season) if held_out else TextGame(given.id)
-    result = play(given.url, given.model, season, None if held_out else given.seed)
-    score = {"score": task.scale(season.session.total)} if given.id in {known.id for known in TASKS} else {}
-    print(json.dumps(result | score))
+    season = TextGame(given.id) if given.season is None else TextTask(given.id, "").start(given.season)
+    result = play(given.url, given.model, season, given.seed)
+    if task := next((task for task in TASKS if task.id == given.id), None):
+        result["score"] = task.scale(season.session.total)
+    print(json.dumps(result))
     if given.page:
-        season.write_page(given.page)  # needs the extra `plot`
+        season.write_page(given.page)

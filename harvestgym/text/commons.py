@@ -81,11 +81,9 @@ class FleetText(FisheryText):
 class _Seat(TextGame):
     """The messages of one fleet."""
 
-    view: FleetText  # pyright: ignore[reportIncompatibleVariableOverride]
-
     def __init__(self, session: FishingSession, fleet: int) -> None:
         super().__init__(session.id, session=session)
-        self.view = FleetText(session, fleet)
+        self.view: FleetText = FleetText(session, fleet)  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class TextCommons:

@@ -13,7 +13,7 @@ from harvestgym.forager.observations import MODES
 from harvestgym.play.start_session import MOVE_NAMES, ForagerSession
 
 from .phrases import split_phrase
-from .view import Quantity, TextView
+from .view import TextView
 
 MOST_MOVES = 100
 """Maximum number of moves that can be queued."""
@@ -69,9 +69,6 @@ class ForagerText(TextView):
 
     def list_news(self, since: int) -> list[str]:
         return [f"going {direction}: {reward:+.3g}" for direction, reward in self.gained]
-
-    def list_quantities(self) -> dict[str, Quantity]:
-        return {}
 
     def list_facts(self) -> dict[str, object]:
         return {"in view": [{"what": what, "east": x, "north": y} for what, x, y in self._list_objects()]}

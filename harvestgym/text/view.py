@@ -52,6 +52,7 @@ class TextView:
 
     def list_orders(self) -> list[tuple[str, str]]:
         """Return the form of each order, and what it does."""
+        raise NotImplementedError
 
     def list_hints(self) -> list[str]:
         """Return what one must know to write orders and conditions, beyond their forms."""
@@ -64,6 +65,7 @@ class TextView:
 
     def list_examples(self) -> list[str]:
         """Return valid orders; the one nearest to a mistake is suggested."""
+        raise NotImplementedError
 
     def reads(self, line: str) -> bool:
         """Return whether a line that begins with no known word is an order."""
@@ -71,12 +73,15 @@ class TextView:
 
     def queue(self, line: str) -> list[str]:
         """Queue the orders of a line for the current step; return each in words. ConfigError if it is not valid."""
+        raise NotImplementedError
 
     def list_queued(self) -> list[str]:
         """Return the orders of the current step in words."""
+        raise NotImplementedError
 
     def clear(self) -> None:
         """Remove the orders of the current step."""
+        raise NotImplementedError
 
     def observe(self, line: str) -> str:
         """Pay for observations of the current step; return what was learned."""
@@ -84,6 +89,7 @@ class TextView:
 
     def finish(self) -> None:
         """Carry out the orders, and let the step pass."""
+        raise NotImplementedError
 
     def list_news(self, since: int) -> list[str]:
         """Return what happened after a step, as far as the player knows."""
@@ -91,9 +97,11 @@ class TextView:
 
     def list_quantities(self) -> dict[str, Quantity]:
         """Return what the player knows, by name."""
+        return {}
 
     def describe(self) -> str:
         """Return what the player knows about the current step, in words."""
+        raise NotImplementedError
 
     def look(self) -> str:
         """Return every known number."""

@@ -188,7 +188,8 @@ def test_waiting_ends_with_a_condition(games: dict[str, TextGame]) -> None:
      ("2 months", "a number of days"), ("until stage is rip", "try 'ripe'"), ("until water and", "a condition on"),
      ("until water and weeds or pests", "conditions with `and`"), ("until weeds, pests and water", "with `and`"),
      ("until weeds and any news", "with `and`"),
-     ("until water < nan", "a condition on"), ("until today", "temperature < "), ("twenty five three days", "a number of days")],
+     ("until water < nan", "a condition on"), ("until today", "temperature < "),
+     ("twenty five three days", "a number of days")],
 )  # fmt: skip
 def test_waiting_explains_mistakes(games: dict[str, TextGame], text: str, answer: str) -> None:
     quantities = games[FARM].view.list_quantities()
