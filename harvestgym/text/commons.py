@@ -18,6 +18,7 @@ from harvestgym.core.policy import constant_policy
 from harvestgym.core.random import key_for
 from harvestgym.core.view.tables import round_number
 from harvestgym.core.view.timeline import ChatMessage
+from harvestgym.evaluate.export import RecordedEpisode
 from harvestgym.evaluate.run import horizon, run_episodes
 from harvestgym.fishing.analysis.commons import share_optimum
 from harvestgym.fishing.family import make_commons, policies
@@ -78,11 +79,19 @@ class FleetText(FisheryText):
         return f" Caught last year: {', '.join(f'{name} {amount:.4g}' for name, amount in caught)}."
 
 
+class _RecordedCommons(RecordedEpisode):
+    """An episode on the fleets' stock under the name of their game."""
+
+    @property
+    def title(self) -> str:
+        return GAME_ID
+
+
 class _Seat(TextGame):
     """The messages of one fleet."""
 
     def __init__(self, session: FishingSession, fleet: int) -> None:
-        super().__init__(session.id, session=session)
+        super().__init__(GAME_ID, session=session)
         self.view: FleetText = FleetText(session, fleet)  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
@@ -107,7 +116,7 @@ class TextCommons:
         check_each_name("fleet", partners, self.env.agents)
         check_each_name("policy", partners.values(), self._policies)
         self.partners = dict(partners)
-        self._start(FishingSession(GAME_ID, self.env, 0))
+        self._start(FishingSession(FISHERY, self.env, 0))
 
     def _start(self, session: FishingSession) -> None:
         self.session = session
@@ -141,7 +150,8 @@ class TextCommons:
 
     def write_page(self, path: str | Path) -> None:
         """Write the episode so far with the messages of all fleets as an HTML page; needs the extra `plot`."""
-        self.session.replay(Path(path), self.said)
+        about = f"played with text, seed {self.session.seed}"
+        _RecordedCommons(*self.session.recorded).replay(path, about, messages=self.said)
 
     def _introduce(self) -> str:
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -88,9 +89,9 @@ def test_ignored_lines_are_listed(games: dict[str, TextGame]) -> None:
         "## Plan\n\n**Decision:**\n- The stock is low.\n- I want to let the stock grow to half\n---\nA.\n**.05**\ndone!"
     )
     reply = game.step(message)
-    said = ["Decision:**", "The stock is low", "I want to let the stock grow to half", "A"]
+    said = ["Decision:", "The stock is low", "I want to let the stock grow to half", "A"]
     assert reply.info["ignored"] == said and reply.info["passed"] == 1 and not reply.info["mistakes"]
-    assert "Ignored: 'Decision:**', 'The stock is low', " in reply.text
+    assert "Ignored: 'Decision:', 'The stock is low', " in reply.text
     assert "quota 0.05 is kept" in reply.text
 
 
@@ -120,8 +121,8 @@ def test_an_order_without_effect_is_reported_after_a_wait_too(games: dict[str, T
 
 def test_rules_name_the_scale_of_water_and_the_stocks(games: dict[str, TextGame]) -> None:
     rules = games[FARM].rules()
-    assert "Water of a plot in Field-0: 96 L, at which plants wilt, to 200 L at field capacity." in rules
-    assert "until water < 148 or" in rules
+    assert re.search(r"Water of a plot in Field-0: \d+ L, at which plants wilt, to \d+ L at field capacity\.", rules)
+    assert "until water < " in rules and "water < 100 or" not in rules
     fishery = TextGame("fishing/three-species-v0")
     assert (
         "AMOUNT1: first prey, AMOUNT2: second prey; not fished: predator; the lowest of all counts for an early end."
