@@ -276,8 +276,7 @@ def _is_visible(env: Any, variable: Variable) -> bool:
 
 def _is_zero(quantity: Quantity) -> bool:
     """Return whether a quantity is observed today and 0, or no, everywhere."""
-    counts = quantity.labels in ((), ("no", "yes")) and quantity.age == 0
-    return counts and not np.any(quantity.values)
+    return quantity.labels in ((), ("no", "yes")) and quantity.age == 0 and not np.any(quantity.values)
 
 
 def _say_age(quantity: Quantity) -> str:

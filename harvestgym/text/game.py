@@ -148,12 +148,15 @@ class TextGame:
                 break
         if len(ignored) == len(lines):
             mistakes.append(message[:80])
-            examples = self.view.list_examples()
-            said.append(f"Not understood{find_nearest(message[:80], examples) or f'; try: {examples[0]}, or help'}.")
+            said.append(f"Not understood{self._suggest(message[:80])}.")
         elif ignored:
             said.append(shorten(f"Ignored: {', '.join(map(repr, ignored))}.", MOST_QUOTED, placeholder=" ..."))
         said += [f"Only the first {MOST_LINES} lines of the message were read."] * (len(lines) > MOST_LINES)
         return self._reply(said, self.session.total - points, self.session.steps - before, notes)
+
+    def _suggest(self, text: str) -> str:
+        examples = self.view.list_examples()
+        return find_nearest(text, examples) or f"; try: {examples[0]}, or help"
 
     def _is_order(self, word: str, line: str) -> bool:
         words = {*(name.split()[0] for name in COMMANDS), "observe", *self.view.first_words}
@@ -162,10 +165,8 @@ class TextGame:
     def _follow(self, word: str, line: str) -> str:
         """Do what a line says; return what to answer."""
         if not self._is_order(word, line):
-            nearest = find_nearest(line, self.view.list_examples())
-            raise ConfigError(
-                f"{line!r}: expected an order first in the line, or a sentence and its full stop{nearest}"
-            )
+            expected = "an order first in the line, or a sentence and its full stop"
+            raise ConfigError(f"{line!r}: expected {expected}{self._suggest(line)}")
         require(len(line) <= LONGEST_LINE, repr(line[:40]), f"at most {LONGEST_LINE} characters", len(line))
         rest = line[len(word) :].strip(" :")
         match word:

@@ -56,10 +56,14 @@ def list_lines(message: str) -> list[str]:
     fenced = _FENCE.findall(message)
     lines = list[str]()
     for line in "\n".join(fenced or [message]).replace("`", "").splitlines():
-        parts = [_MARKS.sub("", part).strip("\"'* ") for part in line.split(";")]
+        parts = [_clean(part) for part in line.split(";")]
         talk = next((i for i, part in enumerate(parts) if re.match(rf"{TALK}\b", part, re.IGNORECASE)), len(parts))
-        lines += [*parts[:talk], "; ".join(parts[talk:])]
+        lines += [*parts[:talk], _clean(";".join(line.split(";")[talk:]))]
     return [line for line in lines if re.search(r"\w", line) and line[0] not in "#>"]
+
+
+def _clean(line: str) -> str:
+    return _MARKS.sub("", line).strip("\"'* ")
 
 
 def is_sentence(line: str) -> bool:
