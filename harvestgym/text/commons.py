@@ -18,6 +18,7 @@ from harvestgym.core.policy import constant_policy
 from harvestgym.core.random import key_for
 from harvestgym.core.view.tables import round_number
 from harvestgym.core.view.timeline import ChatMessage
+from harvestgym.evaluate.export import RecordedEpisode
 from harvestgym.evaluate.run import horizon, run_episodes
 from harvestgym.fishing.analysis.commons import share_optimum
 from harvestgym.fishing.family import make_commons, policies
@@ -25,12 +26,13 @@ from harvestgym.fishing.shared_stock import CommonsModel
 from harvestgym.play.start_session import FishingSession
 
 from .fishery_text import FisheryText
-from .game import GAME, Reply, TextGame
+from .game import GAME, LONGEST_LINE, Reply, TextGame
+from .phrases import TALK
 
 FISHERY = "fishing/logistic-v0"
-"""The id of the stock that the fleets share."""
+"""The id of the stock that the fleets share, whose seasons are held out."""
 
-TALK = "say"
+GAME_ID = "fishing/commons-v0"
 
 SEASONS = 200
 """The number of seasons in which the return without fishing is measured."""
@@ -56,7 +58,8 @@ class FleetText(FisheryText):
         return self.own_total
 
     def list_orders(self) -> list[tuple[str, str]]:
-        return [*super().list_orders(), (f"{TALK} TEXT", "is heard by all other fleets")]
+        heard = f"is heard by all other fleets; at most {LONGEST_LINE} characters"
+        return [*super().list_orders(), (f"{TALK} TEXT", heard)]
 
     def queue(self, line: str) -> list[str]:
         word, _, text = line.partition(" ")
@@ -76,14 +79,20 @@ class FleetText(FisheryText):
         return f" Caught last year: {', '.join(f'{name} {amount:.4g}' for name, amount in caught)}."
 
 
+class _RecordedCommons(RecordedEpisode):
+    """An episode on the fleets' stock under the name of their game."""
+
+    @property
+    def title(self) -> str:
+        return GAME_ID
+
+
 class _Seat(TextGame):
     """The messages of one fleet."""
 
-    view: FleetText  # pyright: ignore[reportIncompatibleVariableOverride]
-
     def __init__(self, session: FishingSession, fleet: int) -> None:
-        super().__init__("fishing/commons-v0", session=session)
-        self.view = FleetText(session, fleet)
+        super().__init__(GAME_ID, session=session)
+        self.view: FleetText = FleetText(session, fleet)  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class TextCommons:
@@ -134,21 +143,21 @@ class TextCommons:
     def reset(self, seed: int | None = None) -> dict[str, str]:
         """Start the episode of a seed, by default again that of before; return the first text of each fleet played."""
         self._start(self.session.again(self.session.seed if seed is None else seed))
-        first = {name: f"{self._introduce(name)}\n{seat.rules()}\n\n{seat.view.describe()}"
-                 for name, seat in self.seats.items()}  # fmt: skip
-        self.said = [ChatMessage(0, f"{GAME} to {name}", text) for name, text in first.items()]
-        return first
+        seat = _Seat(self.session, 0)
+        text = f"{self._introduce()}\n{seat.rules()}\n\n{seat.view.describe()}"
+        self.said = [ChatMessage(0, f"{GAME} to all", text)]
+        return {name: f"You are {name}. {text}" for name in self.seats}
 
     def write_page(self, path: str | Path) -> None:
         """Write the episode so far with the messages of all fleets as an HTML page; needs the extra `plot`."""
-        self.session.replay(Path(path), self.said)
+        about = f"played with text, seed {self.session.seed}"
+        _RecordedCommons(*self.session.recorded).replay(path, about, messages=self.said)
 
-    def _introduce(self, name: str) -> str:
-        others = ", ".join(other for other in self.env.agents if other != name)
+    def _introduce(self) -> str:
         return (
-            f"You are {name}. {others} fish the same stock, and each is paid for its own catch. All decide at the same "
-            "time and see the catches of all fleets afterwards. If they ask for more than there is, each gets the same "
-            "share of its quota. The stock that remains at the end is shared equally."
+            f"The fleets {', '.join(self.env.agents)} fish the same stock, and each is paid for its own catch. All "
+            "decide at the same time and see the catches of all fleets afterwards. If they ask for more than there is, "
+            "each gets the same share of its quota. The stock that remains at the end is shared equally."
         )
 
     def step(self, messages: Mapping[str, str]) -> dict[str, Reply]:
@@ -165,9 +174,8 @@ class TextCommons:
         heard = {name: self._list_heard(name) for name in self.seats}
         for seat in self.seats.values():
             seat.view.spoken.clear()
-        passes = all(seat.view.ready for seat in self.seats.values())
         since = self.session.steps
-        if passes:
+        if all(seat.view.ready for seat in self.seats.values()):
             self._fish()
         return {name: self._reply(name, heard[name], read.get(name), since) for name in self.seats}
 
@@ -193,16 +201,17 @@ class TextCommons:
     def _reply(self, name: str, heard: list[str], read: Reply | None, since: int) -> Reply:
         """Return what a fleet hears, and the next year if it has begun, or else the answer to the fleet's message."""
         view, over, passed = self.seats[name].view, self.session.over, self.session.steps - since
-        mistakes = read.info["mistakes"] if read else []
+        answers = [line for line in read.text.splitlines() if not line.startswith("Queued")] if read else []
         if passed:
             end = [f"The fishery has ended. Your return is {view.total:.4g} points."] if over else [view.describe()]
-            lines = [*heard, *(f"- {line}" for line in view.list_news(since)), *end]
+            lines = [*heard, *answers, *(f"- {line}" for line in view.list_news(since)), *end]
         elif view.ready:
-            lines = [*heard, "Waiting for the other fleets."]
+            lines = [*heard, *answers, "Waiting for the other fleets."]
         else:
             lines = [*heard, *([read.text] if read else [])]
         reward = float(self.session.info["own"]["reward"][view.fleet]) if passed else 0.0
+        notes = {name: read.info[name] if read else [] for name in ("mistakes", "ignored")}
         info = {"step": self.session.time, "return": round(view.total, 6), "passed": passed,
-                "queued": view.list_queued(), "mistakes": mistakes}  # fmt: skip
+                "queued": view.list_queued()} | notes  # fmt: skip
         self.said += [ChatMessage(self.session.steps, f"{GAME} to {name}", "\n".join(lines))] * bool(lines)
         return Reply("\n".join(lines), round_number(reward), over, info)

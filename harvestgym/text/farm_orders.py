@@ -104,7 +104,8 @@ class FarmOrders:
                 said = mine.number
             if said is None and len(grid) > 1:
                 offered, tried = _list_values(parameter, grid), self._say_with(row, parameter, grid[0])
-                raise mismatch(self._write_template(row), offered, f"nothing; try: {tried}")
+                got = f"{amounts[0].number:g} {amounts[0].unit}".strip() if amounts else "nothing"
+                raise mismatch(self._write_template(row), offered, f"{got}; try: {tried}")
             values.append(grid[0] if said is None else self._match(row, parameter, grid, said))
         if amounts:
             extra = f"{amounts[0].number:g} {amounts[0].unit}".strip()

@@ -11,13 +11,15 @@ import numpy as np
 
 from harvestgym.core.errors import check_each_name, require
 from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.entities.soil.equations import Bucket
+from harvestgym.farm.entities.soil.soil import Soil
 from harvestgym.farm.view.order_words import name_things, say_order
 from harvestgym.farm.view.words import code_labels, date_of_step, key_unit, key_words, unit_words
 from harvestgym.play.farm_session import FarmSession
 
 from .farm_orders import FarmOrders
 from .phrases import TEXT_WORDS
-from .view import Quantity, TextView
+from .view import Quantity, TextView, name_condition
 
 SUMMARY_KEY = "global_stage"
 """The key of the summary of the plots' stages, which says nothing new on a single plot."""
@@ -50,6 +52,8 @@ class FarmText(TextView):
         super().__init__(session)
         self.orders = FarmOrders(session.env)
         self.first_words = frozenset(self.orders.first_words)
+        self.setbacks: list[tuple[int, str]] = []
+        """The orders that were refused or had no effect, as far as the player knows, with the step after them."""
 
     # Orders.
 
@@ -64,6 +68,9 @@ class FarmText(TextView):
     def list_hints(self) -> list[str]:
         env = self.session.env
         hints = [f"Orders a day: at most {env.schedule}."]
+        for name, soil in self._soils.items():
+            ends = f"{soil.wilting:.4g} L, at which plants wilt, to {soil.capacity:.4g} L at field capacity"
+            hints.append(f"Water of a plot in {name}: {ends}.")
         if len(plots := max((row.plots for row in env.actions.rows), key=len)) > 1:
             x, y = max(plot for plot in plots if plot is not None)
             hints.append(f"PLOTS: 0,0 to {x},{y}, several of them, row N (the second number), column N, or all.")
@@ -77,8 +84,17 @@ class FarmText(TextView):
 
     @property
     def example_limit(self) -> str:
-        known = [name for name, variable in self._by_name.items() if variable.key != CALENDAR]
-        return "water < 100" if "water" in known and "water" in self.list_quantities() else f"{known[0]} > 10"
+        known = self.list_quantities()
+        drier = (f"water < {(soil.capacity + soil.wilting) / 2:.0f}" for soil in self._soils.values())
+        return next(drier, "") * ("water" in known) or name_condition(known)
+
+    @cached_property
+    def _soils(self) -> dict[str, Bucket]:
+        """The litres of a plot in each field where they are the same in all seasons."""
+        env = self.session.env
+        fields = () if env.contexts.draws else zip(env.fields, env.params.fields, strict=True)
+        return {field.name: soil.bucket(params.place) for field, params in fields
+                for soil in params.entities if isinstance(soil, Soil)}  # fmt: skip
 
     @cached_property
     def looks(self) -> dict[str, float]:
@@ -106,7 +122,11 @@ class FarmText(TextView):
         self.session.orders.clear()
 
     def finish(self) -> None:
+        today = self.session.when(self.session.steps)
         self.session.end_day()
+        # Where looks cost money, an order without effect would show for free what was not looked at.
+        known = [line for line in self.session.setbacks if not (self.session.env.asks and line.endswith(NO_EFFECT))]
+        self.setbacks += [(self.session.steps, f"{today}: {line}") for line in known]
 
     def observe(self, line: str) -> str:
         """Pay for all numbers of some quantities: `observe water, stage`."""
@@ -121,9 +141,7 @@ class FarmText(TextView):
         return f"Observed for {cost:.3g} points: {', '.join(self._say(name) for name in asked)}."
 
     def list_news(self, since: int) -> list[str]:
-        # Where looks cost money, an order without effect would show for free what was not looked at.
-        known = [line for line in self.session.setbacks if not (self.session.env.asks and line.endswith(NO_EFFECT))]
-        return [*(f"yesterday: {line}" for line in known), *super().list_news(since)]
+        return [*(line for step, line in self.setbacks if step > since), *super().list_news(since)]
 
     # Observations.
 
@@ -252,8 +270,7 @@ class FarmText(TextView):
 
 def _is_zero(quantity: Quantity) -> bool:
     """Return whether a quantity is observed today and 0, or no, everywhere."""
-    counts = quantity.labels in ((), ("no", "yes")) and quantity.age == 0
-    return counts and not np.any(quantity.values)
+    return quantity.labels in ((), ("no", "yes")) and quantity.age == 0 and not np.any(quantity.values)
 
 
 def _say_age(quantity: Quantity) -> str:

@@ -49,6 +49,12 @@ class FisheryText(TextView):
         levels = f", in {len(self.session.choices)} steps" if self.units.levels else ""
         return [(f"{self.verb} {form}", f"{self.session.question}, {end}{levels}; it is kept until it is changed")]
 
+    def list_hints(self) -> list[str]:
+        names, targets = name_stocks(self.session.env), self.units.targets
+        rest = f"; not fished: {', '.join(names[targets:])}; the lowest of all counts for an early end"
+        fished = ", ".join(f"AMOUNT{i + 1}: {name}" for i, name in enumerate(names[:targets]))
+        return [f"{fished}{rest * (len(names) > targets)}."] * (targets > 1)
+
     def list_examples(self) -> list[str]:
         return [self._say([float(self.session.choices[-1]) / 10] * self.units.targets)]
 
@@ -61,12 +67,14 @@ class FisheryText(TextView):
         if unread := [word for word in phrase.words if word not in known]:
             raise mismatch(repr(line), self.list_orders()[0][0], f"{unread[0]!r}; {self._try()}")
         amounts = [a.number / 100 if a.unit == "%" and self.is_share else a.number for a in phrase.amounts]
-        wrong = any(a.unit not in ("", "%" if self.is_share else "") for a in phrase.amounts)
         most, targets = float(self.session.choices[-1]), self.units.targets
-        if wrong or len(amounts) != targets or any(not 0 <= amount <= most * (1 + 1e-6) for amount in amounts):
+        wrong = any(a.unit not in ("", "%" if self.is_share else "") for a in phrase.amounts)
+        wrong = wrong or any(not 0 <= amount <= most * (1 + 1e-6) for amount in amounts)
+        if wrong or len(amounts) != targets:
             ends = f"from 0 to {most:.4g}" + " (or in %)" * self.is_share
             got = ", ".join(f"{a.number:g}{a.unit}" for a in phrase.amounts) or "nothing"
-            raise mismatch(repr(line), f"{targets} number{'s' * (targets > 1)} {ends}", f"{got}; {self._try()}")
+            near = [] if wrong else [*amounts, *amounts[-1:] * targets][:targets]
+            raise mismatch(repr(line), f"{targets} number{'s' * (targets > 1)} {ends}", f"{got}; {self._try(near)}")
         if self.units.levels:
             near = [float(self.session.choices[np.abs(self.session.choices - amount).argmin()]) for amount in amounts]
             if not np.allclose(near, amounts, rtol=1e-3, atol=1e-6 * most):
@@ -76,8 +84,8 @@ class FisheryText(TextView):
         self.amounts, self.changed = amounts, True
         return [self._say(amounts)]
 
-    def _try(self) -> str:
-        return f"try: {self.list_examples()[0]}"
+    def _try(self, near: list[float] | None = None) -> str:
+        return f"try: {self._say(near) if near else self.list_examples()[0]}"
 
     def _say(self, amounts: list[float]) -> str:
         return f"{self.verb} {' '.join(f'{amount:.6g}' for amount in amounts)}"

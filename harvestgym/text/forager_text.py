@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, mismatch
+from harvestgym.core.errors import ConfigError, require
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import MODES
 from harvestgym.play.start_session import MOVE_NAMES, ForagerSession
 
 from .phrases import split_phrase
-from .view import Quantity, TextView
+from .view import TextView
 
 MOST_MOVES = 100
 """Maximum number of moves that can be queued."""
@@ -47,8 +47,8 @@ class ForagerText(TextView):
         fits = len(words) == 1 and words[0] in MOVE_NAMES.values() and len(phrase.amounts) <= 1
         if not fits or count < 1 or count % 1:
             raise ConfigError(f"{line!r}: expected {', '.join(MOVE_NAMES.values())}, and a number; try: north 3")
-        if len(self.moves) + count > MOST_MOVES:
-            raise mismatch(repr(line), f"at most {MOST_MOVES} moves", f"{len(self.moves) + count:g}; try: done")
+        total = len(self.moves) + count
+        require(total <= MOST_MOVES, repr(line), f"at most {MOST_MOVES} moves", f"{total:g}; try: done")
         self.moves += [words[0]] * int(count)
         return [f"{words[0]} {count:g}"]
 
@@ -59,8 +59,7 @@ class ForagerText(TextView):
         self.moves.clear()
 
     def finish(self) -> None:
-        if not self.moves:
-            raise ConfigError("done: expected a move, because a forager always moves; try: north, then done")
+        require(self.moves, "done", "a move, because a forager always moves", "none", "north, then done")
         self.gained = []
         while self.moves and not self.session.over:
             direction = self.moves.pop(0)
@@ -70,9 +69,6 @@ class ForagerText(TextView):
 
     def list_news(self, since: int) -> list[str]:
         return [f"going {direction}: {reward:+.3g}" for direction, reward in self.gained]
-
-    def list_quantities(self) -> dict[str, Quantity]:
-        return {}
 
     def list_facts(self) -> dict[str, object]:
         return {"in view": [{"what": what, "east": x, "north": y} for what, x, y in self._list_objects()]}
@@ -97,8 +93,8 @@ class ForagerText(TextView):
 
 def name_channels(env: Forager) -> tuple[str, ...]:
     """Return the name of each channel of the observation."""
-    if not MODES[env.mode].has_channels or env.hint != (0, 0):
-        raise mismatch("text", "observations of objects without a hint", repr(env.mode), "another id")
+    told = MODES[env.mode].has_channels and env.hint == (0, 0)
+    require(told, "text", "observations of objects without a hint", repr(env.mode), "another id")
     return (*env.world.names, "edge")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 from harvestgym.core.errors import ConfigError, require
@@ -15,7 +16,7 @@ from harvestgym.play.start_session import FishingSession, ForagerSession, start_
 from .farm_text import FarmText
 from .fishery_text import FisheryText
 from .forager_text import ForagerText
-from .phrases import find_nearest, is_like, list_lines, split_phrase
+from .phrases import find_nearest, is_like, is_sentence, list_lines
 from .view import TextView
 from .wait import ANY_NEWS, UNLIMITED_WAIT, Wait, parse_wait
 
@@ -38,8 +39,18 @@ PASSING = ("done", "wait")
 """The commands that let time pass."""
 
 VIEWS: dict[type[Session], Any] = {FarmSession: FarmText, FishingSession: FisheryText, ForagerSession: ForagerText}
-LONGEST_SLIP = 8
-"""Maximum number of words of a line that is taken for an order with a wrong beginning; longer lines are prose."""
+
+MOST_LINES = 200
+"""Maximum number of lines of a message that are read."""
+
+LONGEST_LINE = 2_000
+"""Maximum number of characters of an order, or of what a player says."""
+
+SHORT_LINE = 6
+"""Maximum number of words of a line that is taken for an order, unless it ends as a sentence."""
+
+MOST_QUOTED = 200
+"""Maximum number of characters with which an answer lists ignored lines."""
 
 
 class Reply(NamedTuple):
@@ -49,8 +60,8 @@ class Reply(NamedTuple):
         text: what happened, and what is known now.
         reward: the sum of the rewards of the steps that passed.
         done: whether the episode has ended.
-        info: the step, the return so far, the steps that passed, the orders that are queued and the lines that were
-            not understood.
+        info: the step, the return so far, the steps that passed, the orders that are queued, the lines that were
+            mistakes, and those that were ignored as prose.
     """
 
     text: str
@@ -97,7 +108,8 @@ class TextGame:
 
     def rules(self) -> str:
         """Return the goal, and the orders and commands with what they do."""
-        orders = [f"  {form}: {_first_sentence(what)}" for form, what in self.view.list_orders()]
+        said = ((form, " ".join(what.split()).partition(". ")[0]) for form, what in self.view.list_orders())
+        orders = [f"  {form}: {first.rstrip('.')}" for form, first in said]
         waits = self.view.waits
         named = {"unit": self.view.unit, "limit": self.view.example_limit}
         commands = [f"  {name}: {what}".format(**named) for name, what in COMMANDS.items()
@@ -107,17 +119,21 @@ class TextGame:
         return "\n".join([*lines, "Commands:", *commands])
 
     def step(self, message: str) -> Reply:
-        """Read a message line by line; return what it did."""
+        """Read a message line by line; return what it did. TypeError for anything else than a text."""
+        if not isinstance(message, str):
+            raise TypeError(f"step: expected a message in text, got {message!r}")
         if self.session.over:
-            return self._reply(["The episode has ended."], 0.0, 0, [])
+            return self._reply(["The episode has ended."], 0.0, 0, {"mistakes": [], "ignored": []})
         self.messages.append(message)
-        said, mistakes, before, points = list[str](), list[str](), self.session.steps, self.session.total
-        read = False
-        for line in list_lines(message):
+        said, mistakes, ignored = list[str](), list[str](), list[str]()
+        notes = {"mistakes": mistakes, "ignored": ignored}
+        before, points, lines = self.session.steps, self.session.total, list_lines(message)
+        for line in lines[:MOST_LINES]:
+            prose, line = len(line.split()) > SHORT_LINE or is_sentence(line), line.rstrip(".!\"'* ")
             word = line.split()[0].lower().rstrip(":")
-            if not self._is_order(word, line) and not self._resembles_order(line):
+            if prose and not self._is_order(word, line):
+                ignored.append(line)
                 continue
-            read = True
             if mistakes and word in PASSING:
                 unit = self.view.unit
                 said.append(f"The {unit} has not ended because of the mistake. Correct it, or send only {word}.")
@@ -127,35 +143,37 @@ class TextGame:
             except ConfigError as error:
                 text = f"Not done: {error}"
                 mistakes.append(line)
-            said += [text] if text else []
+            said += [text] if text and (word in PASSING or text not in said) else []
             if self.session.over:
                 break
-        if not read:
+        if len(ignored) == len(lines):
             mistakes.append(message[:80])
-            examples = self.view.list_examples()
-            said.append(f"Not understood{find_nearest(message[:80], examples) or f'; try: {examples[0]}, or help'}.")
-        return self._reply(said, self.session.total - points, self.session.steps - before, mistakes)
+            said.append(f"Not understood{self._suggest(message[:80])}.")
+        elif ignored:
+            said.append(shorten(f"Ignored: {', '.join(map(repr, ignored))}.", MOST_QUOTED, placeholder=" ..."))
+        said += [f"Only the first {MOST_LINES} lines of the message were read."] * (len(lines) > MOST_LINES)
+        return self._reply(said, self.session.total - points, self.session.steps - before, notes)
+
+    def _suggest(self, text: str) -> str:
+        examples = self.view.list_examples()
+        return find_nearest(text, examples) or f"; try: {examples[0]}, or help"
 
     def _is_order(self, word: str, line: str) -> bool:
         words = {*(name.split()[0] for name in COMMANDS), "observe", *self.view.first_words}
         return word in words or is_like(word, words) or self.view.reads(line)
 
-    def _resembles_order(self, line: str) -> bool:
-        """Return whether a short line has the number and the first word of an order, but does not begin with it."""
-        phrase = split_phrase(line)
-        known = {*self.view.first_words, *PASSING}
-        return len(line.split()) <= LONGEST_SLIP and bool(phrase.amounts and known & {*phrase.words})
-
     def _follow(self, word: str, line: str) -> str:
         """Do what a line says; return what to answer."""
-        require(self._is_order(word, line), repr(line), "an order or a command first in the line", repr(word))
+        if not self._is_order(word, line):
+            expected = "an order first in the line, or a sentence and its full stop"
+            raise ConfigError(f"{line!r}: expected {expected}{self._suggest(line)}")
+        require(len(line) <= LONGEST_LINE, repr(line[:40]), f"at most {LONGEST_LINE} characters", len(line))
         rest = line[len(word) :].strip(" :")
         match word:
             case "done":
                 return self._pass(Wait(1))
             case "wait":
-                if not self.view.waits:
-                    raise ConfigError("wait: expected an order, because nothing happens without one; try: done")
+                require(self.view.waits, word, "an order, because nothing happens without one", word, "done")
                 return self._pass(parse_wait(rest, self.view.unit, self.view.list_quantities()))
             case "look":
                 return self.view.look()
@@ -187,9 +205,9 @@ class TextGame:
             lines.append(f"Stopped waiting after {time}: {reason or 'no condition holds'}")
         return "\n".join(f"- {line}" for line in lines)
 
-    def _reply(self, said: list[str], reward: float, passed: int, mistakes: list[str]) -> Reply:
+    def _reply(self, said: list[str], reward: float, passed: int, notes: dict[str, list[str]]) -> Reply:
         over, queued = self.session.over, self.view.list_queued()
-        parts = said if mistakes or not passed else [line for line in said if not line.startswith(QUEUED)]
+        parts = said if notes["mistakes"] or not passed else [line for line in said if not line.startswith(QUEUED)]
         if over and passed:
             lessons = (f"- {line}" for line in self.session.lessons)
             parts += [f"The episode has ended with {self.session.total:.4g} points.", *lessons]
@@ -199,17 +217,14 @@ class TextGame:
         elif queued and not over:
             unit = self.view.unit
             parts.append(f"Queued for this {unit}: {', '.join(queued)}. Send done to end the {unit}.")
-        info = {
-            "step": self.session.time, "return": round(self.session.total, 6), "passed": passed,
-            "queued": queued, "mistakes": mistakes,
-        }  # fmt: skip
-        return Reply("\n".join(parts), round_number(reward), over, info)
+        state = {"step": self.session.time, "return": round(self.session.total, 6), "passed": passed, "queued": queued}
+        return Reply("\n".join(parts), round_number(reward), over, state | notes)
 
     def to_json(self) -> dict[str, Any]:
         """Return what the player knows, as JSON values."""
         state = {"step": self.session.time, "points": round(self.session.total, 6), "over": self.session.over}
-        orders = {"queued": self.view.list_queued()}
-        return {"id": self.id, "unit": self.view.unit} | state | orders | {"known": self.view.list_facts()}
+        known = {"queued": self.view.list_queued(), "known": self.view.list_facts()}
+        return {"id": self.id, "unit": self.view.unit} | state | known
 
     def write_page(self, path: str | Path) -> None:
         """Write the episode so far with all messages as an HTML page; needs the extra `plot`."""
@@ -231,7 +246,3 @@ class TextGame:
         for message in messages:
             game.step(message)
         return game
-
-
-def _first_sentence(text: str) -> str:
-    return " ".join(text.split()).partition(". ")[0].rstrip(".")

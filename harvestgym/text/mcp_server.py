@@ -54,8 +54,8 @@ def make_server(games: Games) -> Any:
     def new_game(id: str, seed: int = 0, split: str = "") -> str:
         """Start a game of an id; return its key, which the other tools need, the rules and the first observation.
 
-        With the split `test` or `train`, the seed is the number of a held-out or a training season. The same id, seed,
-        split and orders give the same game.
+        With the split `test` or `train`, the seed is the number of a held-out or a training season; without one, it is
+        below 2^31. The same id, seed, split and orders give the same game.
         """
         key, text = games.start(id, seed, split)
         return f"game: {key}\n{text}"

@@ -22,17 +22,15 @@ FILLERS = frozenset(["a", "an", "the", "of", "with", "some", "please", "to", "an
 NUMBERS: dict[str, int] = {word: int(number) for word, number in TEXT_WORDS["numbers"].items()}
 """Numbers as people write them, up to ninety; `write_digits` adds ones to tens."""
 
-LONGEST_LINE = 300
-"""Maximum number of characters of a line that may be an order; longer lines are prose."""
+TALK = "say"
+"""The first word of what a player says to the others."""
 
-MOST_LINES = 200
-"""Maximum number of lines that are read in a message."""
-
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?")
 _TENS, _ONES = ("|".join(w for w, n in NUMBERS.items() if n in span) for span in (range(20, 91), range(1, 10)))
 _SPELLED = re.compile(rf"\b(?:(?:{_TENS})[- ](?:{_ONES})|{'|'.join(NUMBERS)})\b")
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
+_MARKS = re.compile(r"^\s*(?:[-*•]|\d+[.)](?=\s))?\s*")
 
 
 class Amount(NamedTuple):
@@ -52,13 +50,25 @@ class Phrase(NamedTuple):
 def list_lines(message: str) -> list[str]:
     """Return the lines of a message that may be orders: those in code fences if it has any, without list marks.
 
-    Text in `<think>` tags is left out.
+    A semicolon separates lines, but not in what a player says. Text in `<think>` tags is left out.
     """
     message = _THOUGHT.sub("", message)
     fenced = _FENCE.findall(message)
-    lines = "\n".join(fenced or [message]).replace("`", "").replace(";", "\n").splitlines()[:MOST_LINES]
-    cleaned = (re.sub(r"^\s*(?:[-*•]|\d+[.)](?=\s))?\s*", "", line).strip().strip("\"'*.!").strip() for line in lines)
-    return [line for line in cleaned if line and line[0] not in "#>" and len(line) <= LONGEST_LINE]
+    lines = list[str]()
+    for line in "\n".join(fenced or [message]).replace("`", "").splitlines():
+        parts = [_clean(part) for part in line.split(";")]
+        talk = next((i for i, part in enumerate(parts) if re.match(rf"{TALK}\b", part, re.IGNORECASE)), len(parts))
+        lines += [*parts[:talk], _clean(";".join(line.split(";")[talk:]))]
+    return [line for line in lines if re.search(r"\w", line) and line[0] not in "#>"]
+
+
+def _clean(line: str) -> str:
+    return _MARKS.sub("", line).strip("\"'* ")
+
+
+def is_sentence(line: str) -> bool:
+    """Return whether a line ends as a sentence, or as a part of one."""
+    return line.rstrip("\"'*_) ")[-1:] in (*".!?:,…",)
 
 
 def write_digits(text: str) -> str:
@@ -69,9 +79,9 @@ def write_digits(text: str) -> str:
 def split_phrase(text: str) -> Phrase:
     """Split an order without its plots into words and amounts."""
     words, amounts = list[str](), list[Amount]()
-    tokens = re.findall(rf"{_NUMBER.pattern}|%|[^\W\d_][\w-]*", write_digits(text))
+    tokens = re.findall(rf"{NUMBER.pattern}|%|[^\W\d_][\w-]*", write_digits(text))
     for token in tokens:
-        if _NUMBER.fullmatch(token):
+        if NUMBER.fullmatch(token):
             amounts.append(Amount(float(token), ""))
         elif token in UNIT_WORDS and amounts and not amounts[-1].unit:
             amounts[-1] = amounts[-1]._replace(unit=UNIT_WORDS[token])

@@ -22,6 +22,9 @@ from .game import Reply, TextGame
 SIDES = ("train", "test")
 """The splits that the servers offer."""
 
+PLAIN_SEEDS = range(2**31)
+"""The seeds without a split; the others belong to the test split, whose seasons are started by their numbers."""
+
 SAVED = {"id": str, "overrides": dict, "seed": int, "messages": list}
 """The keys of a saved game and their types."""
 
@@ -106,14 +109,15 @@ class Games:
         """Return the seeds of a split of an id."""
         check_name("id", id, self.ids)
         check_name("split", side, self.sides)
-        return splits.split(id, side).seeds if side else range(registry.MAX_SEED + 1)
+        return splits.split(id, side).seeds if side else PLAIN_SEEDS
 
     def start(self, id: str, seed: int = 0, side: str = "") -> tuple[str, str]:
         """Start a game; return its key, and the rules with the first observation. Seeds of a split count from 0."""
         side = side or self.sides[0]
         seeds = self.list_seeds(id, side)
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < len(seeds):
-            raise mismatch("seed", f"an integer from 0 to {len(seeds) - 1}", repr(seed))
+        hint = "" if side else "the split 'test', to which the seeds from 2^31 belong; its seasons count from 0"
+        valid = type(seed) is int and 0 <= seed < len(seeds)
+        require(valid, "seed", f"an integer from 0 to {len(seeds) - 1}", repr(seed), hint)
         game = TextGame(id, session=self._find_made(id)[side].session)
         text = game.reset(seeds[seed])
         return self._add(game), text
@@ -165,8 +169,10 @@ class Games:
         made = self._find_made(saved[0]).values() if saved[0] in self.ids else ()
         served = [game for game in made if game.session.overrides == saved[1]]
         require(served, "saved game", f"one of {', '.join(self.ids)}", f"{saved[0]!r} with other settings")
-        if sum(map(len, saved[3])) > self.limits.game or max(map(len, saved[3]), default=0) > self.limits.message:
-            raise mismatch("saved game", f"at most {self.limits.game} characters of messages", "more")
+        short = (
+            max(map(len, saved[3]), default=0) <= self.limits.message and sum(map(len, saved[3])) <= self.limits.game
+        )
+        require(short, "saved game", f"at most {self.limits.game} characters of messages", "more")
         return self._add(served[0].replay(*saved[2:]))
 
     # Places.
@@ -187,8 +193,8 @@ class Games:
             now = self._clock()
             for key in [key for key, place in self._places.items() if now - place.used > self.limits.idle]:
                 del self._places[key]
-            if len(self._places) >= self.limits.games:
-                raise mismatch("games", f"at most {self.limits.games} at once", "one more", "later")
+            most = self.limits.games
+            require(len(self._places) < most, "games", f"at most {most} at once", "one more", "later")
             key = secrets.token_urlsafe(16)
             self._places[key] = _Place(game, now)
             return key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ class TextView:
     @property
     def example_limit(self) -> str:
         """A condition for `wait`."""
-        return f"{next(iter(self.list_quantities()), 'x')} < 10"
+        return name_condition(self.list_quantities())
 
     def list_examples(self) -> list[str]:
         """Return valid orders; the one nearest to a mistake is suggested."""
@@ -96,7 +97,7 @@ class TextView:
 
     def list_quantities(self) -> dict[str, Quantity]:
         """Return what the player knows, by name."""
-        raise NotImplementedError
+        return {}
 
     def describe(self) -> str:
         """Return what the player knows about the current step, in words."""
@@ -109,6 +110,13 @@ class TextView:
     def list_facts(self) -> dict[str, Any]:
         """Return what the player knows about the current step, as JSON values."""
         return {name: say_json(quantity) for name, quantity in self.list_quantities().items()}
+
+
+def name_condition(quantities: Mapping[str, Quantity]) -> str:
+    """Return a condition for `wait` that does not hold now: half of the first number that is observed every step."""
+    numbers = ((name, np.max(q.values)) for name, q in quantities.items() if q.fresh and not q.labels and name != "day")
+    name, value = next(numbers, ("stock", 1.0))
+    return f"{name} < {value / 2:.2g}"
 
 
 def say_json(quantity: Quantity) -> Any:

@@ -10,8 +10,8 @@ import numpy as np
 
 from harvestgym.core.errors import check_name, mismatch, require
 
-from .phrases import write_digits
-from .view import Quantity
+from .phrases import NUMBER, write_digits
+from .view import Quantity, name_condition
 
 UNLIMITED_WAIT = 30
 """Maximum number of steps of a `wait` without a number."""
@@ -106,14 +106,11 @@ def _parse_limit(text: str, quantities: Mapping[str, Quantity]) -> Limit:
     if labels := fresh[name].labels:
         check_name(f"wait until {name} is", limit, labels)
         return Limit(name, "is", float(labels.index(limit)), text)
-    try:
-        number = float(limit.rstrip("%"))
-    except ValueError:
+    if re.fullmatch(NUMBER, limit := limit.rstrip("%")) is None:
         return _refuse(text, fresh)
-    return Limit(name, sign, number, text)
+    return Limit(name, sign, float(limit), text)
 
 
 def _refuse(text: str, fresh: Mapping[str, Quantity]) -> Limit:
-    name = next(iter(fresh), "stock")
-    known = ", ".join(fresh)
-    raise mismatch("wait", f"a condition on {known}, or any news", f"{text!r}; try: wait until {name} < 10")
+    expected = f"a condition on {', '.join(fresh)}, or any news"
+    raise mismatch("wait", expected, f"{text!r}; try: wait until {name_condition(fresh)}")

@@ -52,6 +52,17 @@ def test_talk_is_heard_by_the_others_only_once(game: TextCommons) -> None:
     assert "says" not in game.step({})["fleet_0"].text
 
 
+def test_speech_is_heard_whole_or_holds_the_year(game: TextCommons) -> None:
+    game.reset(0)
+    long = f"I propose {'that we fish less ' * 20}; quota 0.5; done"
+    replies = game.step({"fleet_0": f"- say {long}", "fleet_1": f"say {'x' * 2000}\ndone", "fleet_2": "Hm.\ndone"})
+    assert long in replies["fleet_4"].text and "fleet_1 says" not in replies["fleet_4"].text
+    assert replies["fleet_0"].info["queued"] == replies["fleet_0"].info["mistakes"] == []
+    assert not game.seats["fleet_0"].view.ready and not game.seats["fleet_1"].view.ready
+    assert "at most 2000 characters" in replies["fleet_1"].text and replies["fleet_1"].info["mistakes"]
+    assert "Ignored: 'Hm'" in replies["fleet_2"].text and replies["fleet_2"].info["ignored"] == ["Hm"]
+
+
 def test_mistakes_hold_the_year_and_strangers_are_refused(game: TextCommons) -> None:
     game.reset(0)
     held = send_all(game, "quota 5\ndone")
@@ -83,7 +94,8 @@ def test_a_page_shows_what_every_fleet_said(game: TextCommons, tmp_path: Path) -
     game.write_page(tmp_path / "commons.html")
     page = (tmp_path / "commons.html").read_text(encoding="utf-8")
     assert '[0,"fleet_3","say 0.02 each?\\nquota 0.02\\ndone"]' in page
-    assert '[0,"game to fleet_1","You are fleet_1.' in page and '[1,"game to fleet_4","fleet_0 says: ' in page
+    assert "fishing/commons-v0" in page and page.count("Orders, one a line") == 1
+    assert '[0,"game to all","The fleets fleet_0' in page and '[1,"game to fleet_4","fleet_0 says: ' in page
 
 
 def test_the_end_and_the_scale() -> None:

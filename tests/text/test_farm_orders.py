@@ -49,6 +49,7 @@ def test_orders_are_read_as_people_write_them(orders: FarmOrders, line: str, mea
     ("line", "answer"),
     [
         ("water 7 L at 0,0", "expected 5 L, 10 L or 20 L, got 7; try: water 5 L"),
+        ("water 20000 ml at 0,0", "expected 5 L, 10 L or 20 L, got 20000 ml; try: water 5 L"),
         ("water at 0,0", "expected 5 L, 10 L or 20 L, got nothing"),
         ("watter 10 L", "expected an order; try: water"),
         ("remove", "try: remove bean at PLOTS or remove weeds at PLOTS"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def test_only_done_and_wait_let_time_pass_and_a_mistake_holds_them(games: dict[s
     game = games[FARM]
     game.reset(0)
     assert game.step("water 20 L").info == {
-        "step": 0, "return": 0.0, "passed": 0, "queued": ["water 20 L at (0, 0)"], "mistakes": []
+        "step": 0, "return": 0.0, "passed": 0, "queued": ["water 20 L at (0, 0)"], "mistakes": [], "ignored": []
     }  # fmt: skip
     held = game.step("clear\nwater 7 L\ndone")
     assert "expected 5 L, 10 L or 20 L, got 7" in held.text and "has not ended" in held.text
@@ -70,6 +71,64 @@ def test_prose_and_fences_around_orders_are_ignored(games: dict[str, TextGame]) 
         assert held.info["passed"] == 0 and held.info["mistakes"] == [slip] and "first in the line" in held.text
     reply = game.step("I do not know.")
     assert reply.info["passed"] == 0 and "Not understood; try" in reply.text
+
+
+@pytest.mark.parametrize("slip", ["sow bean", "stop fishing", "till the soil", "prune vines", "Let's harvest more"])
+def test_a_short_line_that_is_no_sentence_holds_the_year(games: dict[str, TextGame], slip: str) -> None:
+    game = games[FISHERY]
+    game.reset(0)
+    held = game.step(f"{slip}\ndone")
+    assert (held.info["passed"], held.info["mistakes"]) == (0, [slip]) and "full stop" in held.text
+    assert game.step(f"{slip}; done").info["passed"] == 0
+
+
+def test_ignored_lines_are_listed(games: dict[str, TextGame]) -> None:
+    game = games[FISHERY]
+    game.reset(0)
+    message = (
+        "## Plan\n\n**Decision:**\n- The stock is low.\n- I want to let the stock grow to half\n---\nA.\n**.05**\ndone!"
+    )
+    reply = game.step(message)
+    said = ["Decision:", "The stock is low", "I want to let the stock grow to half", "A"]
+    assert reply.info["ignored"] == said and reply.info["passed"] == 1 and not reply.info["mistakes"]
+    assert "Ignored: 'Decision:', 'The stock is low', " in reply.text
+    assert "quota 0.05 is kept" in reply.text
+
+
+def test_long_lines_and_messages_are_not_dropped_in_silence(games: dict[str, TextGame]) -> None:
+    game = games[FISHERY]
+    game.reset(0)
+    held = game.step(f"quota {'0' * 2000}\ndone")
+    assert held.info["passed"] == 0 and "expected at most 2000 characters, got 2006" in held.text
+    assert game.step(f"{'The stock is low. ' * 200}\ndone").info["passed"] == 1
+    helped = game.step("help\n" * 1900)
+    assert helped.text.count("Commands:") == 1 and "Only the first 200 lines" in helped.text
+
+
+@pytest.mark.parametrize("message", [5, None, ["done"]])
+def test_a_message_is_text(games: dict[str, TextGame], message: Any) -> None:
+    with pytest.raises(TypeError, match="step: expected a message in text, got"):
+        games[FISHERY].step(message)
+
+
+def test_an_order_without_effect_is_reported_after_a_wait_too(games: dict[str, TextGame]) -> None:
+    game = games[FARM]
+    for end in ("done", "wait 5"):
+        game.reset(3)
+        assert "day 0, 25 April: harvest bean: cost 0, no effect" in game.step(f"harvest\n{end}").text
+    assert "no effect" not in game.step("done").text
+
+
+def test_rules_name_the_scale_of_water_and_the_stocks(games: dict[str, TextGame]) -> None:
+    rules = games[FARM].rules()
+    assert re.search(r"Water of a plot in Field-0: \d+ L, at which plants wilt, to \d+ L at field capacity\.", rules)
+    assert "until water < " in rules and "water < 100 or" not in rules
+    fishery = TextGame("fishing/three-species-v0")
+    assert (
+        "AMOUNT1: first prey, AMOUNT2: second prey; not fished: predator; the lowest of all counts for an early end."
+        in fishery.reset(0)
+    )
+    assert "try: quota 0.05 0.05" in fishery.step("quota 0.05").text
 
 
 @pytest.mark.parametrize("id", [FARM, PAID, FISHERY])
@@ -129,7 +188,9 @@ def test_waiting_ends_with_a_condition(games: dict[str, TextGame]) -> None:
      ("until water", ""), ("0 days", "try wait 1"), ("500 days", "try wait 400"), ("a", "got 'a'"),
      ("2 months", "a number of days"), ("until stage is rip", "try 'ripe'"), ("until water and", "a condition on"),
      ("until water and weeds or pests", "conditions with `and`"), ("until weeds, pests and water", "with `and`"),
-     ("until weeds and any news", "with `and`"), ("twenty five three days", "a number of days")],
+     ("until weeds and any news", "with `and`"),
+     ("until water < nan", "a condition on"), ("until today", "temperature < "),
+     ("twenty five three days", "a number of days")],
 )  # fmt: skip
 def test_waiting_explains_mistakes(games: dict[str, TextGame], text: str, answer: str) -> None:
     quantities = games[FARM].view.list_quantities()
