@@ -1,4 +1,4 @@
-"""The environment contract in sixty lines: a custom environment, a thousand episodes in one call, Gymnasium and PPO.
+"""A custom environment in thirty lines of code, with a thousand episodes in one call, Gymnasium and PPO.
 
     pip install '.[train]'
     python examples/woodlot.py
@@ -28,7 +28,7 @@ from harvestgym.testing import check_env
 
 @pytree
 class Params:
-    growth: jax.Array = par("growth#year-1", "growth of a small wood", low=0, high=2)
+    growth: jax.Array = par("growth#year-1", "growth of a small wood", low=0, high=1)
     drought: jax.Array = par("drought", "chance of a dry year, which kills a third", low=0, high=1)
 
 

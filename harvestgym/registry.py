@@ -89,7 +89,12 @@ _SPECS: dict[str, EnvSpec] = {}
 
 
 def family_function(id: str, name: str, default: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Return a function (`policies`, `summary`, `record`, `figure`) from an id's family module, or the default."""
+    """Return a function (`policies`, `summary`, `record`, `figure`) from an id's family module, or the default.
+
+    A name that is not registered, for an environment of your own, has the defaults.
+    """
+    if default is not None and not id.endswith(FARM_SUFFIXES) and id not in _SPECS:
+        return default
     module = spec(id).entry_point.partition(":")[0]
     if default is not None and not hasattr(importlib.import_module(module), name):
         return default

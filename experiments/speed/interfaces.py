@@ -25,6 +25,7 @@ import numpy as np
 from gymnasium.vector.utils import concatenate, create_empty_array
 
 from harvestgym import registry
+from harvestgym.core.conversion import make_action_reader
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.packed_tree import PackedTree, layout_of
@@ -35,7 +36,6 @@ from harvestgym.core.view.tables import Table
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.gym.compiled_env import compile_functions
-from harvestgym.gym.conversion import make_action_reader
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import make_vec
 

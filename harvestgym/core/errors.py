@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import os
 import sys
 import warnings
@@ -76,16 +77,31 @@ def map_all(function: Callable[..., ResultT], *items: Iterable[Any]) -> list[Res
     return results
 
 
+_KEPT: list[Exception] = []
+
+
+@contextmanager
+def keep_error() -> Iterator[None]:
+    """Keep an error of a Python function that compiled code calls, for `reveal_errors`."""
+    try:
+        yield
+    except Exception as error:
+        _KEPT.append(error)
+        raise
+
+
 @contextmanager
 def reveal_errors() -> Iterator[None]:
-    """Raise a ConfigError from a Python function in compiled code unchanged, without JAX's error around it."""
+    """Raise the error of a Python function in compiled code unchanged, without JAX's error and log around it."""
+    log = logging.getLogger("jax._src.callback")
+    _KEPT.clear()
+    log.disabled = True
     try:
         yield
     except RuntimeError as error:
-        _, found, message = str(error).rpartition("ConfigError: ")
-        if found:
-            raise ConfigError(message) from None
-        raise
+        raise _KEPT[0] if _KEPT else error from None
+    finally:
+        log.disabled = False
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -14,8 +14,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import Partial
 
+from .conversion import make_action_reader
 from .env import Env, Timestep
-from .errors import mismatch
+from .errors import keep_error, mismatch
 from .spaces import summarise_space
 
 
@@ -40,29 +41,25 @@ class Policy(NamedTuple):
 
     def traced(self) -> Policy:
         """Return this policy as a pytree of arrays, for use as an argument of compiled code."""
-        return Policy(jax.tree.map(jnp.asarray, self.init), _as_tree(self.act), _as_tree(self.learn))
+        act, learn = (call if isinstance(call, Partial) else Partial(call) for call in self[1:])
+        return Policy(jax.tree.map(jnp.asarray, self.init), act, learn)
 
 
 class LazyPolicies(Mapping[str, Policy]):
     """Policies by name; each is made at its first use, because some take seconds to compute."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Policy]]) -> None:
-        self._makers, self._made = makers, dict[str, Policy]()
+        self._makers = makers
+        self._make = cache(lambda name: makers[name]())
 
     def __getitem__(self, name: str) -> Policy:
-        if name not in self._made:
-            self._made[name] = self._makers[name]()
-        return self._made[name]
+        return self._make(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._makers)
 
     def __len__(self) -> int:
         return len(self._makers)
-
-
-def _as_tree(function: Callable[..., Any]) -> Partial:
-    return function if isinstance(function, Partial) else Partial(function)
 
 
 @dataclass(frozen=True)
@@ -113,41 +110,47 @@ class _Ask:
     agent: Any
 
     def __call__(self, carry: Any, obs: Any, key: Array) -> tuple[Any, Any]:
-        return carry, jax.pure_callback(self._answer, self._shapes, obs, vmap_method="expand_dims")
+        shapes = jax.eval_shape(lambda: sample(self.env.action_space, jax.random.key(0)))
+        answer = partial(self._answer, shapes, jnp.ndim(jax.tree.leaves(obs)[0]))
+        return carry, jax.pure_callback(answer, shapes, obs, vmap_method="expand_dims")
 
-    @cached_property
-    def _shapes(self) -> Any:
-        """Return the shapes and dtypes of an action."""
-        return jax.eval_shape(lambda: sample(self.env.action_space, jax.random.key(0)))
+    @keep_error()
+    def _answer(self, shapes: Any, axes: int, obs: Any) -> Any:
+        """Return the actions for observations with any number of leading axes, after a check of each.
 
-    @cached_property
-    def _axes(self) -> int:
-        """Return the number of axes of the first part of an observation."""
-        return np.ndim(jax.tree.leaves(self.env.observation_space.sample())[0])
-
-    def _answer(self, obs: Any) -> Any:
-        """Return the actions for observations with any number of leading axes."""
-        seen = jax.tree.map(np.asarray, obs)
-        first = jax.tree.leaves(seen)[0]
-        lead = first.shape[: first.ndim - self._axes]
-        rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(lead) :]), seen)
-        got = self._act_on_rows(rows)
-        try:
-            return jax.tree.map(lambda one, *x: np.asarray(x, one.dtype).reshape(*lead, *one.shape), self._shapes, *got)
-        except (TypeError, ValueError):
-            raise mismatch("policy", f"an action in {summarise_space(self.env.action_space)}", repr(got[0])) from None
+        `shapes` has the shape of an action, and `axes` is the number of axes of the first part of an observation.
+        """
+        shape = jax.tree.leaves(obs)[0].shape
+        lead = shape[: len(shape) - axes]
+        rows = jax.tree.map(lambda leaf: np.asarray(leaf).reshape(-1, *leaf.shape[len(lead) :]), obs)
+        actions = self._read(shapes, self._act_on_rows(rows))
+        return jax.tree.map(lambda leaf: leaf.reshape(*lead, *leaf.shape[1:]), actions)
 
     def _act_on_rows(self, rows: Any) -> list[Any]:
+        def split(tree: Any) -> list[Any]:
+            return [jax.tree.map(lambda leaf: leaf[i], tree) for i in range(len(jax.tree.leaves(rows)[0]))]  # noqa: B023
+
         if hasattr(self.agent, "predict"):
-            return [self.agent.predict(rows, deterministic=True)[0]]
-        count = len(jax.tree.leaves(rows)[0])
-        return [self.agent(jax.tree.map(lambda leaf: leaf[i], rows)) for i in range(count)]  # noqa: B023
+            return split(self.agent.predict(rows, deterministic=True)[0])
+        return [self.agent(row) for row in split(rows)]
+
+    def _read(self, shapes: Any, got: list[Any]) -> Any:
+        """Stack actions; ConfigError for the first that is outside the space."""
+        space = self.env.action_space
+        try:
+            stacked = jax.tree.map(lambda one, *x: np.asarray(x).reshape(len(x), *one.shape), shapes, *got)
+            return make_action_reader(space, (len(got),))(stacked)
+        except (TypeError, ValueError):
+            if len(got) == 1:
+                raise mismatch("policy", f"an action in {summarise_space(space)}", got[0]) from None
+            return [self._read(shapes, [one]) for one in got]
 
 
 def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
     """Convert an agent to a policy: a `Policy`, a model with `predict` (SB3), or a function from observation to action.
 
     Models and functions run in Python, once per step for all episodes of an evaluation. They must not call JAX.
+    An action of theirs outside the action space is a ConfigError; a `Policy` is not checked.
     """
     if isinstance(agent, Policy):
         return agent

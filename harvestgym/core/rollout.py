@@ -164,8 +164,7 @@ def _trace_policy(policy: Policy | Batched) -> Policy | Batched:
     if isinstance(policy, Batched) and isinstance(policy.each, Policy):
         return Batched(policy.each.traced())
     if not isinstance(policy, Policy):
-        expected = "a core.policy.Policy, such as evaluate.run.policy_named(id, env, 'expert')"
-        raise mismatch("policy", expected, repr(policy))
+        raise mismatch("policy", "a core.policy.Policy, such as policy_named(id, env, 'expert')", repr(policy))
     return policy.traced()
 
 
@@ -223,7 +222,7 @@ def _episodes(
 ) -> Episodes:
     player, step, start, first = begin_batch(env, policy, keys, params)
     max_steps, counts = limit
-    count = jax.vmap(env.count) if counts else lambda *_: {}
+    count = jax.vmap(env.count, axis_size=len(keys)) if counts else lambda *_: {}
 
     def add(sofar: Episodes, action: Any, last: Timestep, now: Array) -> Episodes:
         returns, length = sofar.returns + last.reward, sofar.length + 1

@@ -176,7 +176,7 @@ def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
         return make_policy(env, name)
     inside, idle = unwrapped(env), find_idle_action(id, env)
     same = (env.observation_space, env.action_space) == (inside.observation_space, inside.action_space)
-    own = family_function(id, "policies")(inside) if same else {}
+    own = family_function(id, "policies", lambda env: {})(inside) if same else {}
     known = {"random": lambda: random_policy(env)}
     if idle is not None:
         known["none"] = lambda: constant_policy(idle)
@@ -196,11 +196,8 @@ def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], 
     """
     if not isinstance(name, str) or ":" not in name:
         return env, policy_named(id, env, name)
-    match load_object(name)(id, env):
-        case (Env() as wrapped, agent):
-            acting, played = agent, wrapped
-        case agent:
-            acting, played = agent, env
+    found = load_object(name)(id, env)
+    played, acting = found if isinstance(found, tuple) and isinstance(found[0], Env) else (env, found)
     try:
         return played, make_policy(played, acting)
     except TypeError as error:
@@ -237,7 +234,7 @@ def evaluate_together(
     """Evaluate several policies like `evaluate_id`, with one compiled program for all.
 
     `policies` are names, or a mapping from names to a `Policy`, a model with `predict` (SB3), or a function from
-    observation to action.
+    observation to action. An environment of your own, as `env`, may have any name as its `id`.
     """
     env, seed = _apply_split(id, env, seed, split)
     chosen = policies.values() if isinstance(policies, Mapping) else policies
@@ -248,16 +245,17 @@ def evaluate_together(
 
 def _apply_split(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> tuple[Env[Any, Any], int]:
     """Return the environment and the seed of an evaluation, which come from the split if one is given."""
-    if split is None:
-        return env or spec_of(id).make(), seed
-    chosen = splits.split(id, split)
-    return env or chosen.make(), chosen.seed(seed)
+    if split is None and env is not None and unwrapped(env).family is None:
+        return env, seed  # an environment of your own may have any name
+    chosen = None if split is None else splits.split(id, split)
+    known = chosen or spec_of(id)
+    return env or known.make(), chosen.seed(seed) if chosen else seed
 
 
 def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Episodes) -> Evaluation:
     """Summarise episodes of a policy as an evaluation."""
     inside, returns, lengths = unwrapped(env), np.asarray(whole.returns), np.asarray(whole.length)
-    columns = family_function(id, "summary")(inside, whole)
+    columns = family_function(id, "summary", lambda *_: {})(inside, whole)
     risk = family_function(id, "risk", lambda env: None)(inside)
     notes = tuple(family_function(id, "explain", explain_nothing)(inside, whole))
     return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk, notes)

@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
+from harvestgym.core.conversion import make_action_reader, make_observation_writer
 from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import check_keywords, check_name, mismatch, unknown, warn_user
 from harvestgym.core.packed_tree import PackedTree, layout_of
@@ -21,7 +22,6 @@ from harvestgym.render import DEFAULT_WIDTH
 from harvestgym.render.monitor_sinks import make_sink
 
 from .compiled_env import CompiledFunction, compile_functions
-from .conversion import make_action_reader, make_observation_writer
 from .episode_log import EpisodeLog, scene_modes
 from .monitoring import Monitor, make_watches
 

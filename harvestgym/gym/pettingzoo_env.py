@@ -19,6 +19,7 @@ from typing import Any, Self
 import gymnasium
 import numpy as np
 
+from harvestgym.core.conversion import make_action_reader
 from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.saving.state import Savable
 
@@ -114,7 +115,4 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
         if sorted(actions) != sorted(self.agents):
             raise ConfigError(f"step: expected an action for each of {self.agents}, got {sorted(actions)}")
         for agent, action in actions.items():
-            space = self.action_spaces[agent]
-            given = int(action) if isinstance(action, np.integer) else action
-            if not space.contains(given):
-                raise ConfigError(f"step: {agent}: expected an action in {space}, got {action!r}")
+            make_action_reader(self.action_spaces[agent], name=f"step: {agent}")(action)

@@ -123,7 +123,7 @@ def test_bad_actions_are_refused_and_change_nothing(farms: ParallelEnv) -> None:
     farms.reset(seed=0)
     with pytest.raises(ConfigError, match="step: expected an action for each of"):
         farms.step({"farm_0": 0})
-    with pytest.raises(ConfigError, match=r"step: farm_1: expected an action in Discrete\(7\), got 99"):
+    with pytest.raises(ConfigError, match="step: farm_1: expected an integer from 0 to [0-9]+, got 99"):
         farms.step({agent: 99 if agent == "farm_1" else 0 for agent in farms.agents})
     *_, infos = farms.step(dict.fromkeys(farms.agents, 0))
     assert infos["farm_1"]["water left#L"] == 80.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from operator import methodcaller
 
 import jax
@@ -29,8 +30,10 @@ from harvestgym.evaluate.run import (
 )
 from harvestgym.farm.family import summary
 from tests.long_form import long, some
+from tests.toy_env import Stock
 
 LOGISTIC, SURVEY = "fishing/logistic-v0", "fishing/logistic-survey-v0"
+BEAN = "farm/bean-1x1-v0"
 FORAGER = "forager/flowers-v0"
 EPISODES = 20
 
@@ -105,6 +108,36 @@ def test_an_optimum_that_cannot_be_computed_is_refused_with_the_reason() -> None
     id = "fishing/three-species-v0"
     with pytest.raises(ConfigError, match=f"{id}: policy sdp: expected one stock, got 3; try one of 40-10, "):
         policy_named(id, harvestgym.make(id), "sdp")
+
+
+@pytest.mark.parametrize("action", [7, -1, 4.7, 1.5, np.int64(7), [0, 1], None])
+def test_an_action_that_does_not_exist_is_refused(action: object) -> None:
+    """The season in which it is taken does not matter."""
+
+    def rule(obs: np.ndarray) -> object:
+        return action if obs[0] > 130 else 0
+
+    with pytest.raises(ConfigError, match=re.escape(f"policy: expected an action in Discrete(7), got {action}") + "$"):
+        evaluate_together(BEAN, {"rule": rule}, 2)
+
+
+def test_a_catch_above_the_bound_is_refused() -> None:
+    env = harvestgym.make(LOGISTIC, scale="natural")
+    with pytest.raises(ConfigError, match=re.escape("Box(0.0, 2.0, (1,), float32), got 5.0") + "$"):
+        evaluate_together(LOGISTIC, {"all": lambda stock: 5.0 if stock > 0.3 else 0.0}, 2, env=env)
+
+
+def test_an_error_of_a_rule_is_raised_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(IndexError, match="^index 99 is out of bounds for axis 0 with size 1$"):
+        evaluate_together(LOGISTIC, {"wrong": lambda obs: obs[99]}, 2)
+    assert not caplog.records
+
+
+def test_an_environment_of_ones_own_is_evaluated_under_any_name() -> None:
+    found = evaluate_together("my-stock", {"rest": lambda obs: 0, "random": "random"}, 3, env=Stock())
+    assert found["rest"].id == "my-stock" and found["random"].returns.shape == (3,)
+    with pytest.raises(ConfigError, match="expected a known name, got 'bean'"):
+        evaluate_together("bean", {"rest": lambda obs: 0}, 3, env=harvestgym.make(BEAN))
 
 
 def test_the_horizon_is_that_of_the_parameters_or_a_limit() -> None:

@@ -15,11 +15,11 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
 from harvestgym.core.autoreset import RunState, advance, start_episode
+from harvestgym.core.conversion import make_action_reader
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import replace
 from harvestgym.core.wrappers import Log, TimeLimit
 from harvestgym.gym.compiled_env import compile_functions
-from harvestgym.gym.conversion import make_action_reader
 from harvestgym.gym.env import GymEnv
 from tests.long_form import long
 from tests.toy_env import BoxStock, Stock

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from gymnasium import spaces
 
-from harvestgym.core.errors import ConfigError
+from .errors import ConfigError
 
 Converter = Callable[[Any], Any]
 
