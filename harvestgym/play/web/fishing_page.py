@@ -127,6 +127,8 @@ class FishingPage(Page):
             self.amounts[target] = float(np.clip(amount, 0.0, self.session.choices[-1]))
             for control in controls:
                 control.value = self.amounts[target]
+            if amount != self.amounts[target]:
+                controls[-1].update()  # NiceGUI does not send a value back to the control that the user changes
             self.share.refresh()
 
     @ui.refreshable_method
