@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -164,6 +165,11 @@ def doc(id: str, env: object = None) -> str:
 def hard(id: str) -> str:
     """Return the line in an environment's file that explains why it is hard; empty if there is none."""
     return str(_description(id).get("hard", "")).strip()
+
+
+def headline(id: str, env: object = None) -> str:
+    """Return the first sentence on what is hard in an environment or, if there is none, of its description."""
+    return re.split(r"(?<=[.?]) (?=[A-Z])", hard(id) or doc(id, env))[0]
 
 
 def tags(id: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -81,3 +82,10 @@ def test_an_unknown_keyword_is_a_type_error_with_the_nearest_name(make: Callable
     with pytest.raises(TypeError, match=r"got an unexpected keyword argument 'frameskip'") as caught:
         make(id, frameskip=4)
     assert isinstance(caught.value, ConfigError)
+
+
+def test_the_headline_is_the_first_sentence_on_what_is_hard_or_of_the_description(tmp_path: Path) -> None:
+    assert registry.headline("fishing/logistic-v0").endswith("highest one-year reward, but ends the fishery.")
+    (tmp_path / "my.yaml").write_text("doc: A farm. It is mine.\n")
+    assert registry.headline(str(tmp_path / "my.yaml")) == "A farm."
+    assert not [id for id in registry.ids() if not registry.headline(id)]

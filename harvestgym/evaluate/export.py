@@ -180,7 +180,7 @@ class Exporter:
             write_record(episode.record, table)
             yield from (table, picture)
         if self.html is not None:
-            about = registry.doc(episode.id, episode.env)
+            about = registry.headline(episode.id, episode.env)
             about = f"{about} One episode of the policy {episode.policy}, seed {episode.seed}."
             yield episode.replay(self.html, about, start_bar(self.html.name, None))
         for path in (self.gif, self.mp4):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
@@ -26,11 +27,15 @@ from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.wrappers import find_layer, unwrapped
+from harvestgym.core.yaml_io import read_file
 from harvestgym.registry import family_function
 from harvestgym.registry import spec as spec_of
 
 from . import splits
 from .statistics import Summary, summarise
+
+ABBREVIATIONS: dict[str, str] = read_file(Path(__file__).with_name("abbreviations.yaml"))
+"""The names of results that need an explanation, and their meanings."""
 
 BATCH = 50
 """Episodes per compiled call; progress is reported between calls."""
@@ -102,7 +107,8 @@ class Evaluation:
         return Table(f"{self.policy} on {self.id}, {episodes}, seed {self.seed}", columns, rows)
 
     def describe(self) -> list[str]:
-        """Return the lines below the table: the interval of the mean, the counts of each label column, and the notes.
+        """Return the lines below the table: the interval of the mean, the counts of each label column, the meanings of
+        abbreviations, and the notes.
 
         Example: `cause of death: none in 9, pests in 3`. A single episode has no interval.
         """
@@ -110,7 +116,8 @@ class Evaluation:
         labels = {name: values for name, values in self.columns.items() if not is_numeric(values)}
         plots = {name: f", over {v.shape[1]} plots" * (v.shape[1:] > (1,)) for name, v in labels.items()}
         counts = [f"{name}{plots[name]}: {format_counts(count_labels(v))}" for name, v in labels.items()]
-        return [interval] * (len(self.returns) > 1) + counts + [*self.notes]
+        meanings = [f"{name}: {ABBREVIATIONS[name]}" for name in self.columns if name in ABBREVIATIONS]
+        return [interval] * (len(self.returns) > 1) + counts + meanings + [*self.notes]
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks, with the interval of the mean and the counts of labels below it."""

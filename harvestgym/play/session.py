@@ -20,7 +20,6 @@ from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import check_extras, require
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes, add_counts
-from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.events import LOSS, say_event
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import ChatMessage, Record
@@ -30,6 +29,7 @@ from harvestgym.evaluate.export import RecordedEpisode
 from harvestgym.evaluate.run import (
     Evaluation,
     count_labels,
+    find_idle_action,
     format_counts,
     horizon,
     is_numeric,
@@ -213,7 +213,7 @@ class Session:
     @property
     def idle(self) -> Any:
         """The no-op action; None if there is none."""
-        return noop_action(self.env.action_space)
+        return find_idle_action(self.id, self.env)
 
     def rival(self, name: str) -> Rival:
         """Run a named policy on this seed to the end or, in an endless episode, for as many steps as the user took."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.config import merge
-from harvestgym.core.errors import check_name, mismatch
+from harvestgym.core.errors import check_name, mismatch, require
 from harvestgym.core.view.timeline import Record
 from harvestgym.sweep.grid import nest_path
 
@@ -48,6 +48,11 @@ class FishingSession(Session):
         return hasattr(self.env.params, "benefit")
 
     @property
+    def allows_catch(self) -> bool:
+        """Return whether the user sets a catch, in units of the stock."""
+        return not self.protects and self.env.units.control == "quota"
+
+    @property
     def drives(self) -> bool:
         """Return whether an action reduces the pressure on the stock."""
         return hasattr(self.env, "push_driver")
@@ -73,17 +78,13 @@ class FishingSession(Session):
     @cached_property
     def choices(self) -> np.ndarray:
         """The possible values for a target: the levels, or 201 steps up to the largest value."""
-        units, space = self.env.units, self.env.action_space
-        if units.levels:
-            return np.asarray([np.ravel(units.wanted(i))[0] for i in range(units.levels)])
-        return np.linspace(0.0, float(np.ravel(units.wanted(space.high))[0]), 201)
+        return np.linspace(0.0, self.env.units.highest, self.env.units.levels or 201)
 
     def fish(self, amounts: list[float]) -> float:
         """Make the decision for the year, in units of biomass or as fractions, and end the year; return its reward."""
-        low, high = float(self.choices[0]), float(self.choices[-1])
-        targets = self.env.units.targets
-        if len(amounts) != targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
-            raise mismatch("quota", f"{targets} numbers from {low:g} to {high:g}", amounts)
+        high, targets = float(self.choices[-1]), self.env.units.targets
+        possible = len(amounts) == targets and all(0.0 <= a <= high * (1 + 1e-6) for a in amounts)
+        require(possible, "quota", f"{targets} numbers from 0 to {high:g}", amounts)
         return self.act(np.asarray(self.env.units.action(np.asarray(amounts, np.float32))))
 
 
@@ -107,8 +108,7 @@ class ForagerSession(Session):
     def go(self, direction: str) -> float:
         """Move north, east, south or west; return the reward."""
         check_name("direction", direction, MOVE_NAMES.values())
-        if self.steps >= self.longest:
-            raise mismatch("episode", f"at most {self.longest} steps in a game", "more", "a new episode")
+        require(self.steps < self.longest, "episode", f"at most {self.longest} steps", "more", "a new episode")
         return self.act(list(MOVE_NAMES.values()).index(direction))
 
 

@@ -54,6 +54,7 @@ def test_the_question_is_that_of_the_control(id: str, question: str) -> None:
     session = start(id)
     assert session.question == question
     assert session.drives == (id == DRIVER)
+    assert session.allows_catch == (id == LOGISTIC)
 
 
 def test_levels_are_the_only_choices_and_others_are_a_fine_grid() -> None:
@@ -89,6 +90,14 @@ def test_an_impossible_quota_is_refused_and_no_year_passes(amount: float) -> Non
 
 def test_the_optimum_is_a_rival_only_where_surveys_are_exact() -> None:
     assert "sdp-finite" in start(LOGISTIC).rivals and "sdp-finite" not in start(SURVEY).rivals
+
+
+@pytest.mark.parametrize("id", [LOGISTIC, LEVELS])
+def test_doing_nothing_is_a_rival_that_catches_nothing(id: str) -> None:
+    session = start(id)
+    assert "none" in session.rivals
+    env = session.env
+    np.testing.assert_array_equal(env.units.wanted(session.idle), [0.0])
 
 
 def test_the_end_is_final() -> None:

@@ -233,7 +233,16 @@ def test_fishery_ends_with_the_optimum(browser: Any, games: Servers) -> None:
     with visit(browser, games["fishing"].url) as seen:
         seen.page.locator(f"input{part('amount-0')}, {part('amount-0')} input").first.fill("0.07")
         wait_for_text(seen, "share", "9 % of the stock")
-        for year in range(1, 4):
+        box = seen.page.locator(f"input{part('amount-0')}, {part('amount-0')} input").first
+        box.fill("-3")
+        wait_for_text(seen, "share", "That is 0 % of the stock")
+        assert box.input_value() == "0"
+        box.fill("0.07")
+        wait_for_text(seen, "share", "9 % of the stock")
+        box.press("Enter")
+        wait_for_text(seen, "day", "Year 1")
+        assert "unfished stock, K" in seen.page.inner_text(part("sky"))
+        for year in range(2, 4):
             seen.page.click(part("go"))
             wait_for_text(seen, "day", f"Year {year}")
         seen.page.click(part("span"))
@@ -241,12 +250,14 @@ def test_fishery_ends_with_the_optimum(browser: Any, games: Servers) -> None:
         seen.shot("play-fishing", whole=False)
         seen.page.click(part("go"))
         wait_for_text(seen, "standings", "the optimum")
-        assert "AAV" not in seen.page.inner_text(".main")
+        told = seen.page.inner_text(".main")
+        assert "AAV" not in told and "regret" not in told and "doing nothing" in told
         seen.shot("play-fishing-end", whole=False)
         check_on_phone(seen, "play-fishing-end-phone")
         row = seen.page.locator(f"{part('standings')} tr").nth(1).inner_text().split("\t")
-        mine, _, best = (float(value) for value in row[1:])
+        mine, _, best, idle = (float(value) for value in row[1:])
         assert best > mine > 14 * 0.07, "the catches, and the stock that remains"
+        assert mine > idle
     seen.check()
 
 

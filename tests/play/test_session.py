@@ -69,6 +69,11 @@ def test_the_goal_names_gains_costs_and_ends(season: FarmSession) -> None:
         "A season has at most 6 days, and ends early if bean stage is harvested or dead",
     }
     assert wanted <= set(season.goal)
+    lost = ["points lost" in sentence for sentence in season.goal[:-1]]
+    assert lost == sorted(lost), "what gives points comes first"
+    assert "0.0001 points lost at the end for each litre of water" in season.goal, (
+        "the farm has no fertilizer or poison"
+    )
 
 
 def test_accounts_sum_to_the_score(season: FarmSession) -> None:

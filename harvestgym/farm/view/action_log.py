@@ -17,6 +17,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservedItem
 
 from .order_words import say_action, say_amount, say_tool
+from .words import FUTILE
 
 COST_NAMES = ("intervention cost", "observation cost", "wages")
 TOOL_SIZE = 0.2
@@ -142,7 +143,8 @@ def find_outcomes(env: FarmModel, record: Record, step: int) -> Iterator[Event]:
     logged = logged_orders(env, record, step)
     alike = group_pairs(((say_action(env, action.order), action.kind, action.refused), action) for action in logged)
     for (who, kind, refused), actions in alike.items():
-        words, severity = ("", NEWS) if kind == "done" else (kind, WARNING)
+        action = actions[0].order.row.action.name if kind == "no effect" else ""
+        words, severity = ("", NEWS) if kind == "done" else (FUTILE.get(action, kind), WARNING)
         cost = None if refused else sum(action.price for action in actions)
         plots = [action.order.plot for action in actions if action.order.plot is not None]
         reason, why = refused or ("", "")

@@ -42,10 +42,12 @@ def say_goal(env: FarmModel) -> tuple[str, ...]:
     """Return the goal of a season in sentences: how the score is computed, and when a season ends."""
     apart = ("costs", "terms", "constraints", "risk")
     rows = [row for row in rules_table(env).rows if row[0].startswith("score") and not row[0].endswith(apart)]
+    rows.sort(key=lambda row: row[2].startswith("points lost"))  # rewards first
     early = " or ".join(_say_condition(env, text) for text in env.spec.rules.terminal_conditions)
     ends = f"A season has at most {env.spec.rules.horizon} days" + f", and ends early if {early}" * bool(early)
     scored = (re.sub("^1 points", "1 point", f"{float(value):g} {meaning}") for _, value, meaning in rows)
-    return *scored, *_say_terms(env), ends
+    end = None if {"fertilizer#kg", "cide#g"} & {*env.tallies} else ", kg of fertilizer"  # nothing is spread here
+    return *(text.partition(end)[0] if end else text for text in scored), *_say_terms(env), ends
 
 
 def _say_condition(env: FarmModel, text: str) -> str:

@@ -15,6 +15,7 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.farm.engine.formula_compiler import FormulaCompiler
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams, FarmState
+from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.formula_parser import parse_formula
 
 from .words import entity_title, say_cause
@@ -96,11 +97,21 @@ def _say_turns(env: FarmModel, counts: Mapping[str, np.ndarray], days: int) -> I
 
 
 def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[str]:
-    """Return a sentence per crop with the main factors that limited its growth, as shares of the limited days."""
+    """Return a sentence per crop with the main factors that limited its growth, as shares of the limited days.
+
+    Crowding is left out where no order sets the density of the plants.
+    """
     for variable in env.variables:
         name = f"{'/'.join(variable.where)}/{variable.attr}"
-        if name in counts and (slowed := counts[name][1:]).any():
+        if name in counts and (slowed := counts[name][1:] * _avoidable(env, variable)).any():
             most = [at for at in np.argsort(-slowed)[:MOST_LIMITS] if slowed[at]]
-            words = {at: say_cause(variable.meta.labels[1 + at]) for at in most}
-            shares = (f"{text} ({100 * slowed[at] / slowed.sum():.0f} %)" for at, text in words.items())
-            yield f"{entity_title(env, variable.where)}: growth was slowed most by {', '.join(shares)}"
+            words, shares = variable.meta.labels[1:], 100 * slowed / slowed.sum()
+            causes = ", ".join(f"{say_cause(words[at])} ({shares[at]:.0f} %)" for at in most)
+            yield f"{entity_title(env, variable.where)}: on days of slowed growth, the main cause was {causes}"
+
+
+def _avoidable(env: FarmModel, variable: Variable) -> list[bool]:
+    """Return whether an order can change each factor that limits growth; see `_say_limits`."""
+    sowing = (row for row in env.actions.rows if row.names == variable.where and row.action.name == "sow")
+    dense = any(len(grid) > 1 for row in sowing for grid in row.grids[1:])
+    return [dense or label != "crowding" for label in variable.meta.labels[1:]]

@@ -15,6 +15,9 @@ from harvestgym.farm.engine.model import FarmModel
 
 _WORDS = read_file(Path(__file__).with_name("words.yaml"))
 
+FUTILE: dict[str, str] = _WORDS["futile"]
+"""Words for an order without effect, by action, where the reason is known."""
+
 NO_UNITS = ("", "nb", "bin", "int5", "int365")
 """Suffixes after the # in the keys of counts and codes."""
 

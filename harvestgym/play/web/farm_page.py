@@ -32,6 +32,7 @@ class FarmPage(Page):
 
     go = "End the day"
     parts = ("sky", "fields", "charts", "observations", "news", "today", "knowledge")
+    lasting = ("doing",)
 
     def __init__(self, session: FarmSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
@@ -71,11 +72,6 @@ class FarmPage(Page):
         self.sky()
         side = [self.observations, self.news, self.today, self.doing, self.knowledge]
         columns("farm", middle=[self.fields], side=side, below=[self.charts])
-
-    def redraw(self) -> None:
-        super().redraw()
-        if self.session.steps == 0 or self.session.over:
-            self.doing.refresh()
 
     @ui.refreshable_method
     def sky(self) -> None:
@@ -164,7 +160,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """Show the actions. They are not redrawn every day, because a click during redrawing would be lost."""
+        """Show the actions."""
         if self.session.over:
             return
         with card("doing", f"Actions on plot {self.plot}{self._of_field()}"):

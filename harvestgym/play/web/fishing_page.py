@@ -23,7 +23,7 @@ class FishingPage(Page):
     """A page for a fishery, year by year."""
 
     go = "End the year"
-    parts = ("year", "course", "news", "doing")
+    parts, lasting = ("year", "course", "news", "share"), ("doing",)
 
     def __init__(self, session: FishingSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
@@ -46,16 +46,14 @@ class FishingPage(Page):
             number(f"Year {self.session.time}", f"of {self.session.longest}", "date", "day")
             for name, seen in zip(self._names(), self.session.survey, strict=True):
                 number(f"{seen:.2f}", name)
+            if self.session.env.params.vary is None:
+                number(f"{float(self.session.env.params.law.capacity):.2f}", "unfished stock, K")
             if self.session.time and not self.session.protects:
                 number(f"{float(self.session.info['catch']):.2f}", "caught last year")
 
     def _names(self) -> list[str]:
-        seen = len(self.session.survey)
-        if seen == 1:
-            return ["stock in the survey"]
-        if self.session.drives:
-            return ["stock in the survey", "pressure on it"]
-        return [f"stock {i + 1} by survey" for i in range(seen)]
+        seen, alone = len(self.session.survey), ["stock in the survey", "pressure on it"]
+        return alone[:seen] if seen == 1 or self.session.drives else [f"stock {i + 1} by survey" for i in range(seen)]
 
     @ui.refreshable_method
     def course(self) -> None:
@@ -98,7 +96,7 @@ class FishingPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """Show a slider and a number field for each target."""
+        """Show a slider and a number field for each target; the user can type the next quota after Enter."""
         if self.session.over:
             return
         with card("doing", self.session.question):
@@ -108,31 +106,34 @@ class FishingPage(Page):
             button(f"Let {SPAN} years pass like this", self.guarded(lambda: self.advance(SPAN)), "quiet", "span")
 
     def _slider(self, target: int) -> None:
-        """Show a slider for the lower half of the quotas, and a number field for any quota."""
+        """Show a slider up to about the observed stock, and a number field for any quota; Enter ends the year."""
         choices, units = self.session.choices, self.session.env.units
         step, most = float(choices[1] - choices[0]), float(choices[-1])
         with box("div", "slide"):
             if units.targets > 1:
                 words("span", f"target {target + 1}")
-            end = most / 2 if units.control == "quota" and not units.levels else most
+            end = min(most, float(self.session.survey.max()) if self.session.allows_catch else units.bound / 2)
             slider = ui.slider(min=0.0, max=end, step=step, value=self.amounts[target])
             exact = ui.number(min=0.0, max=most, step=step, value=self.amounts[target])
             slider.props(f'label data-part=slider-{target} aria-label="{self.session.question}"')
             exact.props(f'dense outlined data-part=amount-{target} aria-label="{self.session.question}"')
-            slider.on_value_change(lambda e: self._decide(target, e.value, exact))
-            exact.on_value_change(lambda e: self._decide(target, e.value, slider))
+            exact.on("keyup.enter", self.guarded(self.advance))
+            for control in (slider, exact):
+                control.on_value_change(lambda e: self._decide(target, e.value, slider, exact))
 
-    def _decide(self, target: int, amount: float | None, other: ui.slider | ui.number) -> None:
-        if amount is not None and amount != self.amounts[target]:
-            self.amounts[target] = float(amount)
-            other.value = amount
+    def _decide(self, target: int, amount: float | None, *controls: ui.slider | ui.number) -> None:
+        """Set the amount of a target, limited to the possible ones, and show it in all controls."""
+        if amount is not None:
+            self.amounts[target] = float(np.clip(amount, 0.0, self.session.choices[-1]))
+            for control in controls:
+                control.value = self.amounts[target]
+            if amount != self.amounts[target]:
+                controls[-1].update()  # NiceGUI does not send a value back to the control that the user changes
             self.share.refresh()
 
     @ui.refreshable_method
     def share(self) -> None:
         """Show a quota as a percentage of the observed stock."""
-        observed = float(self.session.survey.sum())
-        if self.session.protects or self.session.env.units.control == "rate" or observed <= 0:
-            return
-        share = 100 * sum(self.amounts) / observed
-        words("p", f"That is {share:.0f} % of the stock in the survey.", "quiet", "share")
+        seen = float(self.session.survey.sum())
+        if seen > 0 and self.session.allows_catch and not self.session.over:
+            words("p", f"That is {100 * sum(self.amounts) / seen:.0f} % of the stock in the survey.", "quiet", "share")

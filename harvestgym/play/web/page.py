@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,15 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import COLOURS, Chart, Line
 from harvestgym.core.view.tables import format_value
 from harvestgym.core.yaml_io import read_file
+from harvestgym.evaluate.run import ABBREVIATIONS
 from harvestgym.play.session import Rival, Session
 from harvestgym.registry import MAX_SEED
 
 from .elements import box, bullets, button, card, chart, number, show_message, words
 
 STYLE = Path(__file__).with_name("style.css")
-RESULT_WORDS: dict[str, str] = read_file(Path(__file__).with_name("results.yaml"))
-"""Plain words for the names of results."""
+RESULT_WORDS: dict[str, str] = ABBREVIATIONS | read_file(Path(__file__).with_name("results.yaml"))
+"""Plain words for the names of results; a result with an empty name is not shown."""
 
 BLUR_BUTTONS = """
 document.addEventListener('click', e => {
@@ -53,6 +53,9 @@ class Page:
     parts: tuple[str, ...] = ()
     """The methods that show the middle part of the page, each redrawn after every click."""
 
+    lasting: tuple[str, ...] = ()
+    """Those that are redrawn only at the start and at the end: a click or a key during redrawing would be lost."""
+
     def __init__(self, session: Session, folder: Path, scratch: Path) -> None:
         self.session: Any = session
         self.folder, self.scratch = folder, scratch
@@ -72,7 +75,7 @@ class Page:
 
     def redraw(self) -> None:
         """Redraw the middle part."""
-        for name in self.parts:
+        for name in (*self.parts, *(self.lasting if self.session.over or not self.session.steps else ())):
             getattr(self, name).refresh()
 
     def pressed(self, key: str) -> None:
@@ -92,11 +95,11 @@ class Page:
                 self.take_step()
         self.happened = self.session.news(since)
 
-    def build(self, title: str, doc: str) -> None:
+    def build(self, title: str, subtitle: str) -> None:
         """Fill an empty page."""
         with box("header", "head"):
             words("h1", title)
-            words("p", re.split(r"(?<=[.?]) (?=[A-Z])", doc)[0])  # later sentences compare it with other packages
+            words("p", subtitle)
         with box("main", "main"):
             self.goal()
             self.ending()
@@ -159,12 +162,9 @@ class Page:
     @ui.refreshable_method
     def news(self) -> None:
         """Show the events since the last click that the user knows about."""
-        if self.session.steps == 0:
-            self.happened = []
-        if not self.happened:
-            return
-        with card("news", "What happened"):
-            bullets(self.happened)
+        if self.happened:
+            with card("news", "What happened"):
+                bullets(self.happened)
 
     @property
     def finished(self) -> bool:
@@ -178,7 +178,8 @@ class Page:
 
     def _standings(self, everyone: list[Rival]) -> None:
         rows = {"": [r.name for r in everyone], "score": [f"{r.total:z.3f}" for r in everyone]}
-        rows |= {name: [format_value(r.columns.get(name)) for r in everyone] for name in everyone[0].columns}
+        shown = [name for name in everyone[0].columns if RESULT_WORDS.get(name, name)]
+        rows |= {name: [format_value(r.columns.get(name)) for r in everyone] for name in shown}
         with box("table", "standings", "standings"):
             for name, cells in rows.items():
                 with box("tr", "best" if name == "score" else ""):
@@ -239,13 +240,10 @@ class Page:
         self.ending.refresh()
 
     def _key(self, event: Any) -> None:
-        if not event.action.keydown:
-            return
-        if event.key.enter:
-            if not self.session.over and not event.action.repeat:
-                self.guarded(self.advance)()
-        else:
+        if event.action.keydown and not event.key.enter:
             self.pressed(event.key.name)
+        elif event.action.keydown and not event.action.repeat and not self.session.over:
+            self.guarded(self.advance)()
 
     def _save(self) -> None:
         show_message(f"Saved as {self.session.save(self.folder)}", "positive", seconds=10)
@@ -261,5 +259,5 @@ class Page:
 
     def _begin(self, seed: int, dialog: ui.dialog) -> None:
         self.session = app.storage.tab["session"] = self.session.again(seed)
-        self.rivals, self.replay = None, ""
+        self.rivals, self.replay, self.happened = None, "", []
         dialog.close()

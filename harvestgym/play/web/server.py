@@ -45,7 +45,7 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
         tab = app.storage.tab  # kept when the page is reloaded
         if "session" not in tab:
             tab["session"] = first.again(first.seed)
-        PAGES[type(first)](tab["session"], folder, Path(scratch)).build(first.id, registry.doc(first.id))
+        PAGES[type(first)](tab["session"], folder, Path(scratch)).build(first.id, registry.headline(first.id))
 
     with TemporaryDirectory(prefix="harvestgym-") as scratch:
         ui.run(

@@ -128,7 +128,7 @@ def test_orders_have_costs_reasons_and_plots() -> None:
     order(env, record, 1, harvests, effective=False)
     (futile,) = find_outcomes(env, record, 1)
     assert (futile.kind, futile.severity) == ("no effect", WARNING)
-    assert say_event(futile) == "pick bean at (0, 0), (1, 1): cost 0.02, no effect"
+    assert say_event(futile) == "pick bean at (0, 0), (1, 1): cost 0.02, nothing was ripe, no effect"
     order(env, record, 1, harvests)
     assert [event.severity for event in find_outcomes(env, record, 1)] == [NEWS]
     record["info/refusal"][1, 1], record["info/accepted"][1, 1] = 1, False
