@@ -18,7 +18,7 @@ RULES = "You play a game. Answer with orders and commands only, one a line. End 
 
 
 class Conversation:
-    """The rules and the last 20 to 40 messages, of which half are dropped at once, so that the server's cache lasts."""
+    """The rules and the last 20 to 40 messages. Half of them are dropped at once, so that the server's cache lasts."""
 
     def __init__(self, url: str, model: str, memory: int = 20) -> None:
         self.url, self.model, self.memory = f"{url.rstrip('/')}/chat/completions", model, memory

@@ -93,8 +93,8 @@ class ForagerText(TextView):
 
 def name_channels(env: Forager) -> tuple[str, ...]:
     """Return the name of each channel of the observation."""
-    told = MODES[env.mode].has_channels and env.hint == (0, 0)
-    require(told, "text", "observations of objects without a hint", repr(env.mode), "another id")
+    shown = MODES[env.mode].has_channels and env.hint == (0, 0)
+    require(shown, "text", "observations of objects without a hint", repr(env.mode), "another id")
     return (*env.world.names, "edge")
 
 
