@@ -197,10 +197,10 @@ def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], 
     if not isinstance(name, str) or ":" not in name:
         return env, policy_named(id, env, name)
     match load_object(name)(id, env):
-        case (Env() as wrapped, agent):
-            acting, played = agent, wrapped
-        case agent:
-            acting, played = agent, env
+        case (Env() as played, acting):
+            pass
+        case acting:
+            played = env
     try:
         return played, make_policy(played, acting)
     except TypeError as error:
@@ -259,12 +259,13 @@ def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whol
     inside, returns, lengths = unwrapped(env), np.asarray(whole.returns), np.asarray(whole.length)
     columns = family_function(id, "summary")(inside, whole)
     risk = family_function(id, "risk", lambda env: None)(inside)
-    notes = tuple(family_function(id, "explain", explain_nothing)(inside, whole))
+    of_policy = family_function(id, "explain_policy", explain_nothing)(inside, policy)
+    notes = (*family_function(id, "explain", explain_nothing)(inside, whole), *of_policy)
     return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk, notes)
 
 
-def explain_nothing(env: Env[Any, Any], whole: Episodes) -> list[str]:
-    """Return no notes; used for a family without a function `explain`."""
+def explain_nothing(env: Env[Any, Any], whole: Episodes | str) -> list[str]:
+    """Return no notes; used for a family without a function `explain` or `explain_policy`."""
     return []
 
 

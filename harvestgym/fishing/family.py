@@ -98,8 +98,10 @@ def _list_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Polic
         strategies = {"optimum": lambda: follow(share_optimum(env)), "greedy": lambda: follow(find_equilibrium(env))}
         return "optimum", strategies
     if isinstance(env, DriverModel):
+        params: Any = env.params
+        plan = lambda: tipping.follow_plan(env, tipping.plan_actions(env, params, int(params.horizon)))  # noqa: E731
         steady = {"steady": partial(tipping.steady_push, env, 0.37), "closed": partial(tipping.steady_push, env, 0.0)}
-        return "sdp", {"sdp": partial(_plan, env)} | steady
+        return "sdp", {"sdp": plan} | steady
     if isinstance(env, RecoveryModel):
         capacity = float(jnp.asarray(env.params.law.capacity))
         return "lift", {"lift": partial(control.lift, env, capacity), "closed": partial(control.quota, env, 0.0)}
@@ -111,9 +113,10 @@ def explain_missing(env: FishingModel, name: str) -> str | None:
     return find_obstacle(env, env.params) if name in ("sdp", "sdp-finite") else None
 
 
-def _plan(env: DriverModel) -> Policy:
-    params: Any = env.params
-    return tipping.follow_plan(env, tipping.plan_actions(env, params, int(params.horizon)))
+def explain_policy(env: FishingModel, name: str) -> list[str]:
+    """Return a note if a policy's optimum is only a bound."""
+    words = f"{name} is computed for exact surveys and quotas, and is only a bound here: other rules may earn more"
+    return [words] if name in ("sdp", "sdp-finite") and not is_exact(env.params) else []
 
 
 def idle_action(env: FishingModel) -> Any:
@@ -147,12 +150,7 @@ def _list_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[
 def record(env: FishingModel, state: FishingState, action: Any, timestep: Any, params: FishingParams) -> dict[str, Any]:
     """Return the arrays to record for a year."""
     law, seen = env.law(state, params), env.units.survey(timestep.obs)
-    kept = {
-        "stock": state.stock,
-        "biomass": law.biomass(state.stock),
-        "seen": jnp.delete(seen, law.seen) if env.shows_year else seen,
-        "catch": state.catch,
-        "quota": state.quota,
-        "rate": state.rate,
-    }
+    seen = jnp.delete(seen, law.seen) if env.shows_year else seen
+    kept = {"stock": state.stock, "biomass": law.biomass(state.stock), "seen": seen}
+    kept |= {name: getattr(state, name) for name in ("catch", "quota", "rate")}
     return kept | ({"driver": timestep.info["driver"]} if isinstance(env, DriverModel) else {})
