@@ -146,7 +146,7 @@ def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
     rows = [(name, np.nan, found.values[name], *ends) for name, ends in found.intervals().items()]
     derived = {"MSY": "catch", "B_MSY": "stock", "U_MSY": "rate"}
     rows += [(name, np.nan, *(getattr(each, of) for each in (point, low, high))) for name, of in derived.items()]
-    rows.append(("F_MSY", np.nan, *(float(find_effort(each.rate)) for each in (point, low, high))))
+    rows += [("F_MSY", np.nan, *(float(find_effort(each.rate)) for each in (point, low, high)))]
     aicc = ", ".join(f"{name} {value:.1f}" for name, value in found.aicc.items())
     notes = [f"law: {found.law}; AICc: {aicc}",
              f"used: {years[0]} to {years[-1]}; R2 of the growth: {found.r_squared:.2f}"]  # fmt: skip

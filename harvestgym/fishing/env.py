@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 import gymnasium
@@ -198,13 +199,12 @@ class _Overridden(FishingModel):
 
     owner: FishingEnv = field(kw_only=True)
 
-    observation_space = property(lambda model: model.owner.observation_space)
-    action_space = property(lambda model: model.owner.action_space)
-
 
 def _ask_owner(part: str) -> Any:
     return lambda model, *args: getattr(model.owner, part)(*args)
 
 
+for _space in ("observation_space", "action_space"):
+    setattr(_Overridden, _space, property(attrgetter(f"owner.{_space}")))
 for _part in OVERRIDABLE:
     setattr(_Overridden, _part, _ask_owner(_part))

@@ -247,11 +247,11 @@ def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[
     cls = FishingParams if spec.problem == "harvest" else ConservationParams
     values: dict[str, Any] = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
     values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
-    rate, limit = ([getattr(m, part) for m in spec.drift.values()] for part in ("rate", "limit"))
-    drift = Drift(names=tuple(spec.drift), rate=np.float32(rate), limit=np.float32(limit)) if rate else None
+    rate, limit = (np.array([getattr(m, part) for m in spec.drift.values()]) for part in ("rate", "limit"))
+    drift = Drift(names=tuple(spec.drift), rate=rate, limit=limit) if spec.drift else None
     values |= {"drift": drift, "vary": _build_vary(spec.vary, law, where), "horizon": spec.Tmax}
     values["final_price"] = spec.price if spec.final_price is None else spec.final_price
-    values |= {"start": np.asarray(find_start(spec, law)), "b_low": LOW_SHARE * float(law.capacity)} | parts
+    values |= {"start": np.asarray(find_start(spec, law)), "b_low": LOW_SHARE * float(law.capacity), **parts}
     values["law"] = law
     if spec.stocks:
         entries, sets = make_context_entries(), stack_parameters(list_stocks(spec.stocks))

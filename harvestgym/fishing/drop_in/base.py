@@ -6,7 +6,6 @@ import csv
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
 from itertools import product
-from numbers import Real
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -75,7 +74,7 @@ class StandIn(FishingEnv):
         common = {"noise": {"kind": self.noise_kind, "sigma": numbers["sigma"]}, "start": numbers["init_state"]}
         common |= {"bound": 2 * numbers["K"], "Tmax": numbers["Tmax"], "final_price": 0.0}
         name, K = type(self).__name__, numbers["K"]
-        require(not isinstance(K, Real) or K > 0, f"{name} > K", "a number above 0", K)
+        require(not isinstance(K, int | float) or K > 0, f"{name} > K", "a number above 0", K)
         return build_fishery(validate(FishingSpec, make_plain(common | self.entries(numbers)), name), name)
 
     def _build(self, numbers: Numbers) -> None:

@@ -32,9 +32,8 @@ def say_goal(env: FishingModel) -> tuple[str, ...]:
     params = env.params
     worth = "The score is the sum of the yearly values of the stock, minus the cost of your actions."
     if not isinstance(env, RecoveryModel):
-        price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
+        price, cost, final = (float(np.mean(getattr(params, name))) for name in ("price", "cost", "final_price"))
         effort = f", minus {cost:g} per unit of effort" if cost else ""
-        final = float(np.mean(params.final_price))
         left = f" The stock that remains at the end is paid at {final:g} per unit." if final else ""
         worth = f"The score is the sum of the catches of all years, at {price:g} per unit{effort}.{left}"
     floor = float(np.min(params.collapse))

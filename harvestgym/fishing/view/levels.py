@@ -59,8 +59,7 @@ def _drifting(params: FishingParams) -> dict[str, np.ndarray]:
 
 
 def _stock_levels(env: FishingModel, capacity: float) -> dict[str, float]:
-    params = env.params
-    levels = {qualify(env, "K"): capacity}
+    params, levels = env.params, {qualify(env, "K"): capacity}
     if not isinstance(env, RecoveryModel):
         levels[qualify(env, "B_MSY")] = float(params.b_msy)
     levels["0.2 K"] = float(params.b_low)
