@@ -142,6 +142,6 @@ def test_an_expert_belongs_to_its_law(tmp_path: Path) -> None:
     text = path.read_text()
     assert "start: 0.75" in text and from_yaml(path).expert is not None
     assert from_yaml(path, K=120).expert is None and from_yaml(path, Tmax=50).expert is not None
-    path.write_text(text.replace("K: 1.0", "K: 120", 1))
+    path.write_text(text.replace("K: 1.0\n  theta", "K: 120\n  theta"))
     with pytest.warns(UserWarning, match="expert: expected numbers tuned for .*120.*, got those for .*1.0"):
         from_yaml(path, start=90)
