@@ -30,6 +30,10 @@ RULES = {
 }
 
 
+LABELS = {"F_MSY": "U_MSY"}
+"""The compared values are shares of the biomass; the results call them F_MSY, as the assessments do."""
+
+
 def make_fit_tables(found: dict[str, Any]) -> list[Table]:
     """Return the counts of the fits, and how they compare with published reference points."""
     fit, points = found["fit"], found["compare"]
@@ -38,7 +42,7 @@ def make_fit_tables(found: dict[str, Any]) -> list[Table]:
     rows += [(f"law {law}", number) for law, number in fit["laws"].items()]
     compared = [
         (
-            f"{point}, fit / published",
+            f"{LABELS.get(point, point)}, fit / published",
             str(one["stocks"]),
             _interval(one["median"], one["median interval"]),
             f"{one['lower quartile']:.2f} to {one['upper quartile']:.2f}",

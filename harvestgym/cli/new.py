@@ -10,6 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from harvestgym import registry
@@ -125,6 +126,10 @@ def _complete_text(family: str, id: str) -> str:
         description["expert"] = parse(write_farm(env.spec))["expert"]
     elif family != "farm" and env.expert is not None:
         description["expert"] = env.expert.model_dump(exclude={"made"})
+        if family == "fishing":  # a change of the law is noticed when the file is read
+            description["expert"]["made"] = load_object("harvestgym.fishing.spec:name_law")(env.params.law)
+    if family == "fishing" and not {"stock", "stocks"} & set(description):
+        description["start"] = description.get("start", np.asarray(env.params.start).tolist())
     description |= {name: value for name, value in registry.spec(id).kwargs.items() if name != "name"}
     description.pop("history", None)  # the version history belongs to the catalogue
     description = {part: description[part] for part in PART_ORDER if part in description} | description

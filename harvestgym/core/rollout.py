@@ -154,8 +154,7 @@ def evaluate(
 def _make_keys(function: str, env: Env[Any, Any], key: Array, number: int) -> Array:
     """Return one key per environment; raise ConfigError for an environment or a key of another type."""
     check_core(env, function)
-    if not (isinstance(key, Array) and is_key(key)):
-        raise mismatch("key", "a JAX key, such as jax.random.key(0)", repr(key))
+    require(isinstance(key, Array) and is_key(key), "key", "a JAX key, such as jax.random.key(0)", repr(key))
     require(key.shape in ((), (number,)), "key", f"one key, or one for each of {number} environments", key.shape)
     return key if key.ndim else episode_keys(key, number)
 

@@ -89,8 +89,7 @@ def read_file(path: Path) -> Any:
 
 def read_text(path: Path, encoding: str = "utf-8") -> str:
     """Return the text of a file; raise ConfigError if it is missing or in another encoding."""
-    if not path.is_file():
-        raise mismatch(path, "a file", "a folder" if path.is_dir() else "none", "another name or folder")
+    require(path.is_file(), path, "a file", "a folder" if path.is_dir() else "none", "another name or folder")
     try:
         return path.read_text(encoding)
     except UnicodeDecodeError as error:

@@ -29,6 +29,7 @@ from harvestgym.farm.farm_file import anchor
 from harvestgym.farm.policies.expert_rules import compile_policy
 from harvestgym.farm.policies.rule_numbers import list_numbers, replace_numbers
 from harvestgym.fishing.fit import fit_stock
+from harvestgym.fishing.model import find_effort
 from harvestgym.fishing.spec import FishingSpec, build_fishery, override_entries
 from harvestgym.render.figure import draw_figure
 
@@ -142,8 +143,9 @@ def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
     build_fishery(validate(FishingSpec, data, source), source)
     point, (low, high) = found.reference_point, found.reference_interval()
     rows = [(name, np.nan, found.values[name], *ends) for name, ends in found.intervals().items()]
-    derived = {"MSY": "catch", "B_MSY": "stock", "F_MSY": "rate"}
-    rows += [(name, np.nan, *(getattr(each, of) for each in (point, low, high))) for name, of in derived.items()]
+    derived: dict[str, Any] = {"MSY": lambda at: at.catch, "B_MSY": lambda at: at.stock, "U_MSY": lambda at: at.rate}
+    derived["F_MSY"] = lambda at: float(find_effort(at.rate))
+    rows += [(name, np.nan, *(find(at) for at in (point, low, high))) for name, find in derived.items()]
     aicc = ", ".join(f"{name} {value:.1f}" for name, value in found.aicc.items())
     notes = [f"law: {found.law}; AICc: {aicc}",
              f"used: {years[0]} to {years[-1]}; R2 of the growth: {found.r_squared:.2f}"]  # fmt: skip

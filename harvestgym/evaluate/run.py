@@ -264,12 +264,13 @@ def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whol
     inside, returns, lengths = unwrapped(env), np.asarray(whole.returns), np.asarray(whole.length)
     columns = family_function(id, "summary", lambda *_: {})(inside, whole)
     risk = family_function(id, "risk", lambda env: None)(inside)
-    notes = tuple(family_function(id, "explain", explain_nothing)(inside, whole))
+    of_policy = family_function(id, "explain_policy", explain_nothing)(inside, policy)
+    notes = (*family_function(id, "explain", explain_nothing)(inside, whole), *of_policy)
     return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk, notes)
 
 
-def explain_nothing(env: Env[Any, Any], whole: Episodes) -> list[str]:
-    """Return no notes; used for a family without a function `explain`."""
+def explain_nothing(env: Env[Any, Any], whole: Episodes | str) -> list[str]:
+    """Return no notes; used for a family without a function `explain` or `explain_policy`."""
     return []
 
 

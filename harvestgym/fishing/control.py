@@ -76,14 +76,15 @@ def policy(env: FishingModel, rule: CatchRule, *numbers: Any, stocks: int | None
     """
     check_core(env, "control", FishingModel)
     follow = _ByRule(env, rule, stocks or env.units.targets)
-    return Policy((), Partial(follow, tuple(map(_to_weight, numbers)), _law_of(env)))
+    law = jax.tree.map(jnp.asarray, env.params.law)
+    return Policy((), Partial(follow, tuple(map(_to_weight, numbers)), law))
 
 
 def policy_over_years(env: FishingModel, rule: CatchRule, first: Sequence[Any], last: Sequence[Any]) -> Policy:
     """Make a policy that follows `rule`, with numbers that change from `first` to `last` over the horizon."""
     check_core(env, "control", FishingModel)
-    ends = tuple(map(_to_weight, first)), tuple(map(_to_weight, last))
-    return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule, env.units.targets)), ends, _law_of(env)))
+    ends, law = tuple(tuple(map(_to_weight, end)) for end in (first, last)), jax.tree.map(jnp.asarray, env.params.law)
+    return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule, env.units.targets)), ends, law))
 
 
 def _to_weight(number: Any) -> Array:
@@ -95,10 +96,6 @@ def _to_weight(number: Any) -> Array:
         value = np.float32(np.nan)
     require(not np.isnan(value).any(), "control", "a number, or numbers by stock", repr(number))
     return jnp.asarray(value)
-
-
-def _law_of(env: FishingModel) -> GrowthLaw:
-    return jax.tree.map(jnp.asarray, env.params.law)
 
 
 def leave_target(numbers: Any, there: Array) -> Array:

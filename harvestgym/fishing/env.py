@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from operator import attrgetter
+from typing import Annotated, Any, Literal
 
 import gymnasium
 from jax import Array
+from pydantic import BeforeValidator
 
 from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
-from harvestgym.core.errors import check_keywords, mismatch
+from harvestgym.core.errors import check_keywords, mismatch, require
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.saving.state import Savable
 from harvestgym.gym.env import GymEnv
@@ -22,6 +24,13 @@ from .model import FishingModel, FishingParams, FishingState, copy_fields
 from .noise import Noise
 from .parameter_drift import Drift
 from .spec import GROWTH_LAWS, NO_NOISE, FishingSpec, StockStart, build_fishery
+
+
+def _refuse_name(law: Any) -> Any:
+    if isinstance(law, str) and law in GROWTH_LAWS:
+        raise ValueError(f"expected a law, such as {GROWTH_LAWS[law].__name__}()")
+    return law
+
 
 OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 
@@ -71,7 +80,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
 
     Args:
         r, K: growth rate per year and carrying capacity of logistic growth; only without `law`.
-        s0: stock at the start, or two stocks between which it is drawn for each episode.
+        s0: stock at the start, or two stocks between which it is drawn for each episode; None for 0.75 K.
         Tmax: number of years in an episode.
         sigma: standard deviation of lognormal growth noise with mean one; only without `noise`.
         law, noise, survey_error, quota_error, drift: small callables; see `growth`, `noise` and `parameter_drift`.
@@ -96,11 +105,11 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         self,
         r: float = 0.3,
         K: float = 1.0,
-        s0: StockStart = 0.75,
+        s0: StockStart | None = None,
         Tmax: int = 100,
         sigma: float = 0.0,
         *,
-        law: GrowthLaw | None = None,
+        law: Annotated[GrowthLaw | None, BeforeValidator(_refuse_name)] = None,
         noise: Noise | None = None,
         survey_error: Noise | None = None,
         quota_error: Noise | None = None,
@@ -109,11 +118,10 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         **entries: Any,
     ) -> None:
         check_keywords("FishingEnv", entries, (*inspect.signature(FishingEnv).parameters, *SETTINGS))
-        if law is not None and (r, K) != (0.3, 1.0):
-            raise mismatch("FishingEnv > law", "no r and K", f"r={r}, K={K}", f"{type(law).__name__}(...)")
-        if noise is not None and sigma:
-            hint = f"{type(noise).__name__}(sigma={sigma})"
-            raise mismatch("FishingEnv > noise", "either a noise or sigma", f"both, with sigma={sigma}", hint)
+        alone, hint = law is None or (r, K) == (0.3, 1.0), f"{type(law).__name__}(...)"
+        require(alone, "FishingEnv > law", "no r and K", f"r={r}, K={K}", hint)
+        both, hint = noise is not None and sigma, f"{type(noise).__name__}(sigma={sigma})"
+        require(not both, "FishingEnv > noise", "either a noise or sigma", f"both, with sigma={sigma}", hint)
         entries |= {"law": {"kind": "logistic", "r": r, "K": K}, "start": s0, "Tmax": Tmax}
         entries |= {"noise": {"kind": "lognormal", "sigma": sigma} if sigma else NO_NOISE}
         spec = validate(FishingSpec, make_plain(entries), "FishingEnv")
@@ -190,18 +198,12 @@ class _Overridden(FishingModel):
 
     owner: FishingEnv = field(kw_only=True)
 
-    @property
-    def observation_space(self) -> gymnasium.Space[Any]:
-        return self.owner.observation_space
-
-    @property
-    def action_space(self) -> gymnasium.Space[Any]:
-        return self.owner.action_space
-
 
 def _ask_owner(part: str) -> Any:
     return lambda model, *args: getattr(model.owner, part)(*args)
 
 
+for _space in ("observation_space", "action_space"):
+    setattr(_Overridden, _space, property(attrgetter(f"owner.{_space}")))
 for _part in OVERRIDABLE:
     setattr(_Overridden, _part, _ask_owner(_part))

@@ -112,6 +112,12 @@ def explain_missing(env: FishingModel, name: str) -> str | None:
     return find_obstacle(env, env.params) if name in ("sdp", "sdp-finite") else None
 
 
+def explain_policy(env: FishingModel, name: str) -> list[str]:
+    """Return a note if a policy's optimum is only a bound."""
+    words = f"{name} is computed for exact surveys and quotas, and is only a bound here: other rules may earn more"
+    return [words] if name in ("sdp", "sdp-finite") and not is_exact(env.params) else []
+
+
 def idle_action(env: FishingModel) -> Any:
     """Return the action that does nothing: the lower bound of the space, or the first level."""
     space = env.action_space
@@ -143,12 +149,7 @@ def _list_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[
 def record(env: FishingModel, state: FishingState, action: Any, timestep: Any, params: FishingParams) -> dict[str, Any]:
     """Return the arrays to record for a year."""
     law, seen = env.law(state, params), env.units.survey(timestep.obs)
-    kept = {
-        "stock": state.stock,
-        "biomass": law.biomass(state.stock),
-        "seen": jnp.delete(seen, law.seen) if env.shows_year else seen,
-        "catch": state.catch,
-        "quota": state.quota,
-        "rate": state.rate,
-    }
+    seen = jnp.delete(seen, law.seen) if env.shows_year else seen
+    kept = {"stock": state.stock, "biomass": law.biomass(state.stock), "seen": seen}
+    kept |= {name: getattr(state, name) for name in ("catch", "quota", "rate")}
     return kept | ({"driver": timestep.info["driver"]} if isinstance(env, DriverModel) else {})

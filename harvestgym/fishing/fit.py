@@ -128,7 +128,7 @@ class StockFit(NamedTuple):
 
     @property
     def reference_point(self) -> ReferencePoint:
-        """Return MSY (`catch`), B_MSY (`stock`, before the catch) and F_MSY (`rate`) of the law without noise."""
+        """Return MSY (`catch`), B_MSY (`stock`, before the catch) and U_MSY (`rate`) of the law without noise."""
         return find_reference_point(self.growth_law)
 
     def reference_interval(self, z: float = 1.96) -> tuple[ReferencePoint, ReferencePoint]:
@@ -166,7 +166,10 @@ def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFi
     years, x, c = _find_run(*(np.asarray(column, np.float64) for column in (years, biomass, catch)))
     _check_amounts(x, c)
     fits = {model: _fit_model(model, x / x.max(), c / x.max()) for model in STOCK_GROWTH}
-    inside = [model for model in STOCK_GROWTH if model != RANDOM_WALK and not _is_on_bound(model, fits[model][0])]
+    edge = {
+        model: np.isclose(_transform(model, BOUNDS), fits[model][0][:, None], rtol=0, atol=ON_BOUND) for model in fits
+    }
+    inside = [model for model in STOCK_GROWTH if model != RANDOM_WALK and not edge[model].any()]
     if not inside:
         ranges = ", ".join(f"{name} from {low:g} to {high:g}" for name, (low, high) in BOUNDS.items())
         raise RefusedStockError(5, f"an optimum between the bounds ({ranges}; K in largest biomasses)", "none")
@@ -263,11 +266,6 @@ def _fit_model(model: str, x: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, fl
     options: Any = {"jac": True, "method": "L-BFGS-B", "bounds": _transform(model, BOUNDS)}
     tries = [minimize(evaluate, find_start(scale), **options) for scale in FIRST_VALUES["K"]]
     return min(((one.x, float(one.fun)) for one in tries), key=itemgetter(1))
-
-
-def _is_on_bound(model: str, point: np.ndarray) -> bool:
-    """Return whether an optimum lies on a bound (rule 5)."""
-    return bool(np.isclose(_transform(model, BOUNDS), point[:, None], rtol=0, atol=ON_BOUND).any())
 
 
 def _find_covariance(nll: Callable[[np.ndarray], np.ndarray], point: np.ndarray) -> np.ndarray:

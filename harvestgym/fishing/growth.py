@@ -224,7 +224,7 @@ class PellaTomlinson(_RateAndCapacity):
     """
 
     r: Array = par("r", "intrinsic growth rate times theta at low stock, per year", low=0.0, high=MAX_RATE, default=0.3)
-    theta: Array = par("theta", "shape: B_MSY/K = (1 + theta)^(-1/theta)", low=1e-3, high=MAX_STEEPNESS, default=2.0)
+    theta: Array = par("theta", "shape: S_MSY/K = (1 + theta)^(-1/theta)", low=1e-3, high=MAX_STEEPNESS, default=2.0)
 
     def __call__(self, left: Array) -> Array:
         slowed = (1 - (left / self.K) ** self.theta) / self.theta
@@ -233,7 +233,7 @@ class PellaTomlinson(_RateAndCapacity):
 
 @pytree
 class Fox(_RateAndCapacity):
-    """s - r s ln(s/K): Fox's Gompertz form (1970), with B_MSY = K/e."""
+    """s - r s ln(s/K): Fox's Gompertz form (1970), with S_MSY = K/e."""
 
     def __call__(self, left: Array) -> Array:
         safe = jnp.maximum(left / self.K, 1e-30)

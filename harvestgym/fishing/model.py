@@ -21,7 +21,7 @@ from pydantic import Field
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.errors import mismatch
+from harvestgym.core.errors import mismatch, require
 from harvestgym.core.pytree import iterate_metas, par, pytree, replace, var
 from harvestgym.core.random import key_for
 from harvestgym.core.tuning.rule_family import TunedRule
@@ -116,8 +116,7 @@ def check_first_stock(law: GrowthLaw, start: Any, collapse: float, where: str) -
     if not known or not 0 <= ends.flat[0] <= ends.flat[-1] <= MAX_BIOMASS:
         raise mismatch(where, f"a stock from 0 to {MAX_BIOMASS:g}, or two in ascending order", repr(start))
     least = float(law.biomass(law.start(jnp.float32(ends.flat[0]))))
-    if collapse > 0 and least <= collapse:
-        raise mismatch(where, f"a stock above `collapse`, {collapse:g}", f"{least:g}")
+    require(least > collapse or not collapse, where, f"a stock above `collapse`, {collapse:g}", f"{least:g}")
 
 
 def find_effort(rate: Any) -> Array:
@@ -144,7 +143,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     order: YearOrder = "harvest first"
     shows_year: bool = False
     assessment_interval: Annotated[int, Field(ge=1, le=MAX_YEARS)] = 1
-    catch_constraint: Annotated[float, Field(gt=0, le=MAX_BIOMASS)] | None = None
+    catch_constraint: Annotated[float, Field(gt=0, le=1)] | None = None
     expert: TunedRule | None = field(default=None, compare=False, kw_only=True)
 
     problem: ClassVar[ProblemKind] = "harvest"
@@ -325,13 +324,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         return after, self._timestep(after, obs, reward, params)
 
     def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:
-        year = {
-            "biomass": self.law(state, params).biomass(state.stock),
-            "catch": add_up(state.catch),
-            "quota": add_up(state.quota),
-            "rate": find_highest(state.rate),
-            "year": state.year,
-        }
+        year = {"biomass": self.law(state, params).biomass(state.stock), "catch": add_up(state.catch)}
+        year |= {"quota": add_up(state.quota), "rate": find_highest(state.rate), "year": state.year}
         return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in iterate_metas(EpisodeTally)}
 
     def count(self, info: Mapping[str, Any], action: Any = None) -> dict[str, Array]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from pydantic import Field
 
@@ -21,10 +22,12 @@ from harvestgym.core.errors import (
     locate_errors,
     mismatch,
     require,
+    warn_user,
 )
 from harvestgym.core.loading import load_class_of_file
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.core.tuning.rule_family import TunedRule, read_tuned
+from harvestgym.core.view.tables import round_number
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 
 from . import growth, noise, structured_growth
@@ -99,7 +102,7 @@ class FishingSpec(Exact):
     stocks: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         "", description="a split or names of stocks, from which one is drawn for each episode"
     )
-    start: StockStart = 0.75
+    start: StockStart | None = Field(None, description="default: `find_start`")
     bound: float | None = Field(None, gt=0, le=2 * MAX_BIOMASS)
     Tmax: int = Field(100, ge=1, le=MAX_YEARS)
     order: YearOrder = "harvest first"
@@ -140,15 +143,27 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
         data = override_entries(make_context_entries(), data)
     if set(overrides) <= {"stocks"} and (tuned := read_tuned(path)) is not None:
         data["expert"] = tuned.model_dump()
-    for name, value in overrides.items():
-        if name not in entries:
-            data = override_entries(data, _expand_short_name(data, name, value))
+    for name in [name for name in overrides if name not in entries]:
+        entries = merge(entries, _expand_short_name(data, name, overrides[name]))
+    data = override_entries(data, entries)
     return validate(FishingSpec, make_plain(data), path.stem)
 
 
 def override_entries(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the entries of `own` into `base`; a group with a different `kind` replaces the whole old group."""
-    return merge({k: v for k, v in base.items() if not _other_kind(v, own.get(k))}, own)
+    """Merge the entries of `own` into `base`; a group with a different `kind` replaces the whole old group.
+
+    If the law changes, the base's expert is dropped, because it was tuned for the old law; so is its start, if the law
+    has another kind or K.
+    """
+    merged = merge({k: v for k, v in base.items() if not _other_kind(v, own.get(k))}, own)
+    old, new = base.get("law"), merged.get("law")
+    stale = ["expert"] * (old != new) + ["start"] * (_find_size(old) != _find_size(new))
+    return {name: value for name, value in merged.items() if name in own or name not in stale}
+
+
+def _find_size(law: Any) -> Any:
+    """Return what the unit of a law's stock depends on, in a file that has not been validated yet."""
+    return (law.get("kind"), law.get("K", 1.0), law.get("law")) if isinstance(law, Mapping) else law
 
 
 def _other_kind(old: Any, new: Any) -> bool:
@@ -201,20 +216,43 @@ def _check_entries(spec: FishingSpec, law: GrowthLaw, where: str) -> None:
             hint = " or ".join(f"problem: {user}" for user in users)
             expected = f"none, because it has no effect in problem {spec.problem!r}"
             raise mismatch(f"{where} > {name}", expected, repr(value), hint)
-    if spec.problem == "driver" and not isinstance(law, May):
-        raise mismatch(f"{where}: problem 'driver'", "law 'may'", repr(spec.law.get("kind")))
-    if spec.problem == "recovery" and law.stocks != 1:
-        raise mismatch(f"{where}: problem 'recovery'", "a law of one stock", law.stocks)
-    check_first_stock(law, spec.start, spec.collapse, f"{where} > start")
+    driven = spec.problem != "driver" or isinstance(law, May)
+    require(driven, f"{where}: problem 'driver'", "law 'may'", repr(spec.law.get("kind")))
+    single = spec.problem != "recovery" or law.stocks == 1
+    require(single, f"{where}: problem 'recovery'", "a law of one stock", law.stocks)
+    limit, expected = spec.catch_constraint or 0, "a fraction of the last quota, at most 1"
+    hint = f"{limit / 100:g}, if {limit:g} % is meant"
+    require(limit <= 1, f"{where} > catch_constraint", expected, f"{limit:g}", hint)
+    check_first_stock(law, start := find_start(spec, law), spec.collapse, f"{where} > start")
+    made, now = spec.expert.made if spec.expert else {}, name_law(law)
+    if "K" in made and made != now:
+        warn_user(f"{where} > expert: expected numbers tuned for {now}, got those for {made}; try `harvestgym tune`")
+    low, high, first = LOW_SHARE * law.capacity, 2 * law.capacity, law.biomass(law.start(jnp.float32(np.max(start))))
+    if spec.problem == "harvest" and not (spec.stock or spec.stocks or low <= first <= high):
+        warn_user(f"{where} > start: expected a stock from {low:g} (0.2 K) to {high:g} (2 K), got {first:g}")
+
+
+def find_start(spec: FishingSpec, law: GrowthLaw) -> StockStart:
+    """Return the stock at the start: by default 0.75 of the unfished stock, or half of M under May's law."""
+    default = 0.5 * law.M if isinstance(law, May) else 0.75 * law.capacity
+    return float(default) if spec.start is None else spec.start
+
+
+def name_law(law: GrowthLaw) -> dict[str, str | float]:
+    """Return the kind and the unfished stock of a law, for which an expert was tuned."""
+    return {"law": type(law).__name__, "K": round_number(float(law.capacity))}
 
 
 def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[str, Any]) -> FishingParams:
     cls = FishingParams if spec.problem == "harvest" else ConservationParams
     values: dict[str, Any] = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
     values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
-    values |= {"drift": _build_drift(spec.drift), "vary": _build_vary(spec.vary, law, where), "horizon": spec.Tmax}
+    rate, limit = (np.array([getattr(m, part) for m in spec.drift.values()]) for part in ("rate", "limit"))
+    drift = Drift(names=tuple(spec.drift), rate=rate, limit=limit) if spec.drift else None
+    values |= {"drift": drift, "vary": _build_vary(spec.vary, law, where), "horizon": spec.Tmax}
     values["final_price"] = spec.price if spec.final_price is None else spec.final_price
-    values |= {"start": np.asarray(spec.start), "b_low": LOW_SHARE * float(law.capacity), **parts, "law": law}
+    values |= {"start": np.asarray(find_start(spec, law)), "b_low": LOW_SHARE * float(law.capacity), **parts}
+    values["law"] = law
     if spec.stocks:
         entries, sets = make_context_entries(), stack_parameters(list_stocks(spec.stocks))
         given = [name for name in spec.model_fields_set if getattr(spec, name) != entries.get(name)]
@@ -255,8 +293,8 @@ def build_law(data: Any, where: str) -> GrowthLaw:
 
 def check_law(law: GrowthLaw, where: str) -> None:
     """Raise ConfigError unless a law's unfished stock is a finite number above 0."""
-    if type(law).__call__ is GrowthLaw.__call__:
-        raise mismatch(where, "a law with a method __call__(self, left)", type(law).__name__)
+    grows = type(law).__call__ is not GrowthLaw.__call__
+    require(grows, where, "a law with a method __call__(self, left)", type(law).__name__)
     capacity = float(law.capacity)
     require(0 < capacity < np.inf, where, "a finite unfished stock above 0", f"{capacity:g}", "faster growth")
 
@@ -274,18 +312,13 @@ def _build_noise(data: Mapping[str, Any], where: str) -> Noise:
     return build_params(NOISES[data["kind"]], {k: v for k, v in data.items() if k != "kind"}, where)
 
 
-def _build_drift(data: Mapping[str, DriftEntry]) -> Drift | None:
-    rate, limit = (np.asarray([getattr(m, part) for m in data.values()], np.float32) for part in ("rate", "limit"))
-    return Drift(names=tuple(data), rate=rate, limit=limit) if data else None
-
-
 def _check_drift(drift: Drift, law: GrowthLaw, where: str) -> None:
     """Raise ConfigError for a parameter that the law does not have, or a limit that it does not allow."""
     allowed = _check_names(drift.names, law, where)
     for name, limit in zip(drift.names, np.asarray(drift.limit, np.float64), strict=True):
         meta = allowed[name]
-        if not meta.low <= limit <= meta.high:
-            raise mismatch(f"{where} > {name} > limit", f"{meta.low:g} to {meta.high:g}", f"{limit:g}")
+        inside = meta.low <= limit <= meta.high
+        require(inside, f"{where} > {name} > limit", f"{meta.low:g} to {meta.high:g}", f"{limit:g}")
 
 
 def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> Spread | AnyLaw | None:

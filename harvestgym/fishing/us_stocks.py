@@ -94,13 +94,9 @@ def make_stock_entries(name: str) -> dict[str, Any]:
     check_name("stock", name, read_stocks(), "stock")
     stock = read_stocks()[name]
     shape = {"theta": stock.theta} if stock.law == "pella-tomlinson" else {}
-    return {
-        "law": {"kind": stock.law, "r": stock.r, "K": stock.K} | shape,
-        "noise": {"kind": "median-lognormal", "sigma": stock.sigma},
-        "correlation": stock.correlation,
-        "price": 1 / stock.msy,
-        "start": stock.start,
-    }
+    growth: dict[str, Any] = {"law": {"kind": stock.law, "r": stock.r, "K": stock.K} | shape}
+    growth |= {"noise": {"kind": "median-lognormal", "sigma": stock.sigma}, "correlation": stock.correlation}
+    return growth | {"price": 1 / stock.msy, "start": stock.start}
 
 
 def make_context_entries() -> dict[str, Any]:
@@ -117,14 +113,9 @@ def stack_parameters(names: Sequence[str]) -> dict[str, Any]:
         shape: dict[str, Any] = {"theta": stock.theta if stock.law == "pella-tomlinson" else 1.0}
         laws = Logistic(**shared), Fox(**shared), PellaTomlinson(**shared | shape)
         own: dict[str, Any] = {"which": FITTED_LAWS.index(stock.law), "sigma": stock.sigma}
-        return {
-            "law": OneOf(laws=laws, which=own["which"]),
-            "noise": MedianLognormal(sigma=own["sigma"]),
-            "correlation": stock.correlation,
-            "price": stock.K / stock.msy,
-            "b_msy": stock.b_msy / stock.K,
-            "start": stock.start / stock.K,
-        }
+        growth: dict[str, Any] = {"law": OneOf(laws=laws, which=own["which"]), "correlation": stock.correlation}
+        growth |= {"noise": MedianLognormal(sigma=own["sigma"]), "price": stock.K / stock.msy}
+        return growth | {"b_msy": stock.b_msy / stock.K, "start": stock.start / stock.K}
 
     sets = [convert(read_stocks()[name]) for name in names]
     return jax.tree.map(lambda *n: np.asarray(n, np.int32 if isinstance(n[0], int) else np.float32), *sets)

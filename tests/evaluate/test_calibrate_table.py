@@ -182,8 +182,9 @@ def test_a_command_writes_a_fishery_with_the_fitted_stock(tmp_path: Path) -> Non
     env: Any = harvestgym.make(str(tmp_path / "cod.yaml"))
     law, numbers = env.params.law, json.loads((tmp_path / "cod.json").read_text(encoding="utf-8"))["parameters"]
     assert all(
-        numbers[name]["low"] < numbers[name]["value"] < numbers[name]["high"] for name in ("MSY", "B_MSY", "F_MSY")
+        numbers[name]["low"] < numbers[name]["value"] < numbers[name]["high"] for name in ("MSY", "B_MSY", "U_MSY")
     )
+    assert numbers["F_MSY"]["value"] == pytest.approx(-np.log(1 - numbers["U_MSY"]["value"]), rel=1e-5)
     assert type(law).__name__ == "Fox" and float(law.r) == pytest.approx(TRUTHS["fox"]["r"], rel=0.15)
     assert float(law.K) == pytest.approx(numbers["K"]["value"], rel=1e-5)
     assert float(env.params.correlation) == pytest.approx(numbers["correlation"]["value"], rel=1e-5)

@@ -215,6 +215,23 @@ def test_metrics_of_a_constant_catch() -> None:
     assert quota["discounted return"] == pytest.approx(0.05 * (1 - 0.99**YEARS) / 0.01, rel=1e-5)
 
 
+@long
+def test_years_lost_to_a_collapse_count() -> None:
+    """A whole stock of 0.75 is caught in the first of 12 years: eleven years without catch, below every limit."""
+    env = make("logistic-v0", sigma=0.0, Tmax=YEARS)
+    found = {name: one[0] for name, one in evaluate_together(LOGISTIC, {"all": control.quota(env, 2.0)}, 1, env=env)[
+        "all"].columns.items()}  # fmt: skip
+    assert found["collapsed"] and found["mean catch per year"] == pytest.approx(0.75 / YEARS)
+    assert found["time below 0.2 K"] == found["time below B_MSY"] == 1 and found["closed years"] == YEARS - 1
+    assert found["AAV"] == pytest.approx(1)  # from 0.75 to 0
+
+
+def test_several_species_have_no_time_below_b_msy() -> None:
+    env = make("three-species-v0", Tmax=3)
+    whole = jax.device_get(evaluate(env, policies(env)["closed"], jax.random.key(0), 2, 3))
+    assert "mean catch per year" in summary(env, whole) and "time below B_MSY" not in summary(env, whole)
+
+
 def test_conservation_problems_have_no_catch_to_measure() -> None:
     env = make("recovery-ricker-v0", Tmax=3)
     whole = jax.device_get(evaluate(env, policies(env)["closed"], jax.random.key(0), 2, 3))

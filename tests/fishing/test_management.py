@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -11,12 +12,13 @@ import numpy as np
 import pytest
 
 import harvestgym
+from harvestgym.cli.new import write_copy
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.analysis.dynamic_programming import best_return, find_obstacle
-from harvestgym.fishing.family import make
+from harvestgym.fishing.family import from_yaml, make
 
 
 def reset_start(env: Any, **given: Any) -> float:
@@ -118,3 +120,28 @@ def test_an_assignment_that_would_be_ignored_is_refused(name: str) -> None:
             setattr(env, name, 0.3)
         assert not hasattr(env, name)
         env.render_mode = env.render_mode
+
+
+def test_the_default_start_follows_the_capacity(tmp_path: Path) -> None:
+    """A fishery starts at 0.75 K, unless its start is given; a base's start counts for the base's K only."""
+    (mine := tmp_path / "mine.yaml").write_text("law: {kind: fox, K: 120}\n")
+    (child := tmp_path / "child.yaml").write_text("extends: fishing/logistic-v0\nlaw: {K: 120}\n")
+    for env in (make("logistic-v0", K=120), from_yaml(mine), from_yaml(child), FishingEnv(K=120).model):
+        assert env.params.start == 90
+    for env in (make("logistic-v0", s0=60, K=120), make("logistic-v0", start=60, K=120), from_yaml(mine, start=60)):
+        assert env.params.start == 60
+    assert make("myers-v0", A=2.1).params.start == 1.5 and make("may-v0").params.start == 0.75
+    for start in (0.75, 250):
+        with pytest.warns(UserWarning, match="start: expected a stock from 24 .0.2 K. to 240 .2 K., got"):
+            make("logistic-v0", K=120, start=start)
+
+
+def test_an_expert_belongs_to_its_law(tmp_path: Path) -> None:
+    """Keywords and files that change the law drop the expert of their base; a copy that is edited says so."""
+    path = write_copy(tmp_path / "mine.yaml", "fishery", "fishing/pella-tomlinson-v0")
+    text = path.read_text()
+    assert "start: 0.75" in text and from_yaml(path).expert is not None
+    assert from_yaml(path, K=120).expert is None and from_yaml(path, Tmax=50).expert is not None
+    path.write_text(text.replace("K: 1.0\n  theta", "K: 120\n  theta"))
+    with pytest.warns(UserWarning, match="expert: expected numbers tuned for .*120.*, got those for .*1.0"):
+        from_yaml(path, start=90)

@@ -14,7 +14,7 @@ import yaml
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import iterate_metas, pytree
-from harvestgym.fishing import FishingEnv, control
+from harvestgym.fishing import FishingEnv, control, drop_in
 from harvestgym.fishing.env import SETTINGS
 from harvestgym.fishing.family import CATALOGUE, from_yaml, make
 from harvestgym.fishing.growth import Logistic, OneOf, Ricker
@@ -84,6 +84,10 @@ def test_every_file_is_refused_or_built(tmp_path: Path) -> None:
         (lambda: Drift(names=("r",), rate=[1, 2], limit=[1]), "rate: expected 2|rate: expected 1 numbers"),
         (lambda: FishingEnv(drift=Drift(names=("q",), rate=[1], limit=[1])), "expected a known parameter, got 'q'"),
         (lambda: FishingEnv(drift=Drift(names=("r",), rate=[1], limit=[-1])), "limit: expected 0 to 20"),
+        (lambda: FishingEnv(law="fox"), r"law: expected a law, such as Fox\(\), got 'fox'"),
+        (lambda: make("logistic-v0", catch_constraint=15), "at most 1, got 15; try 0.15, if 15 % is meant"),
+        (lambda: drop_in.make("fishing-v1", K=-1), "FishingCtsEnv > K: expected a number above 0, got -1"),
+        (lambda: drop_in.make("fishing-v3"), "a published id, got fishing-v3; try .*fishing/logistic-survey-v0"),
         (lambda: make("logistic-v0", levels=1), "levels: expected 0 for a continuous action, or 2 to"),
         (lambda: make("logistic-v0", Tmax=True), "Tmax: expected a valid integer, got True"),
         (lambda: make("myers-v0", A=0), "expected a finite unfished stock above 0, got 0"),

@@ -167,8 +167,7 @@ def _describe(env: Any) -> tuple[Any, str]:
 
 def _check_made_alike(inner: Any, head: dict[str, Any]) -> None:
     """Raise ConfigError unless the given environment was made in the same way as the saved one."""
-    if (name := class_name(type(inner))) != head["class"]:
-        raise mismatch("env", head["class"], name)
+    require((name := class_name(type(inner))) == head["class"], "env", head["class"], name)
     mine, theirs = _describe(inner)[0], head["made"]
     if None not in (mine, theirs):
         pairs = {name: (mine["of"].get(name), theirs["of"].get(name)) for name in mine["of"] | theirs["of"]}

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from harvestgym.core.errors import ConfigError, mismatch
+from harvestgym.core.errors import ConfigError, require
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import FishingModel, FishingParams, find_effort
 
@@ -76,6 +76,9 @@ class Solution(NamedTuple):
     residual: Array
     only_bound: bool
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(grid and years: {self.target.shape}, only_bound: {self.only_bound})"
+
     @property
     def harvest(self) -> Array:
         """Catch at each biomass."""
@@ -108,8 +111,7 @@ def solve(
     if reason := find_obstacle(env, params):
         raise ConfigError(f"dynamic programming: expected {reason}; try `harvestgym tune`")
     factor = float(params.discount if discount is None else discount)
-    if years is None and not factor < 1:
-        raise mismatch("dynamic programming", "discount < 1", factor, "a finite horizon, `years`")
+    require(years is not None or factor < 1, "dynamic programming", "discount < 1", factor, "a finite horizon, `years`")
     grid = jnp.float32(env.units.bound if bound is None else bound) * jnp.linspace(0.0, 1.0, n, dtype=jnp.float32)
     found = _solve(env, params, grid, jnp.float32(factor), years)
     return found._replace(only_bound=not is_exact(params))

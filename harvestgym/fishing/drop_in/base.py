@@ -13,7 +13,7 @@ import numpy as np
 
 from harvestgym.core.checks import make_plain
 from harvestgym.core.config import validate
-from harvestgym.core.errors import check_extras, check_keywords, mismatch
+from harvestgym.core.errors import check_extras, check_keywords, require
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.fishing.conservation import RecoveryModel
@@ -73,7 +73,8 @@ class StandIn(FishingEnv):
         """Make the model for the arguments."""
         common = {"noise": {"kind": self.noise_kind, "sigma": numbers["sigma"]}, "start": numbers["init_state"]}
         common |= {"bound": 2 * numbers["K"], "Tmax": numbers["Tmax"], "final_price": 0.0}
-        name = type(self).__name__
+        name, K = type(self).__name__, numbers["K"]
+        require(not isinstance(K, int | float) or K > 0, f"{name} > K", "a number above 0", K)
         return build_fishery(validate(FishingSpec, make_plain(common | self.entries(numbers)), name), name)
 
     def _build(self, numbers: Numbers) -> None:
@@ -91,8 +92,7 @@ class StandIn(FishingEnv):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in READINGS:
-            raise mismatch(name, "no assignment", repr(value), f"init_state = {value!r} and reset()")
+        require(name not in READINGS, name, "no assignment", repr(value), f"init_state = {value!r} and reset()")
         if name in self.arguments:
             self._build(self._numbers | {name: value})
         else:

@@ -10,7 +10,7 @@ import gymnasium
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.errors import check_name
+from harvestgym.core.errors import check_each_name
 from harvestgym.core.pytree import par, pytree
 from harvestgym.core.pytree import replace as replace_fields
 from harvestgym.fishing.model import FishingModel
@@ -130,9 +130,7 @@ class ModelUncertainty(StandIn):
     constants = LOGISTIC | {"init_state": 0.75}
 
     def entries(self, numbers: Numbers) -> dict[str, Any]:
-        laws = []
-        for name in numbers["models"]:
-            check_name("model", name, MODELS, "ModelUncertainty > models")
-            own = MODELS[name].arguments | (numbers["params"] or {}).get(name, {})
-            laws.append(make_law(MODELS[name].law, own))
+        check_each_name("model", names := numbers["models"], MODELS, "ModelUncertainty > models")
+        own = [MODELS[name].arguments | (numbers["params"] or {}).get(name, {}) for name in names]
+        laws = [make_law(MODELS[name].law, of_law) for name, of_law in zip(names, own, strict=True)]
         return {"law": {"kind": "one-of", "laws": laws}, "vary": "law"}

@@ -8,12 +8,13 @@ import numpy as np
 
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.tables import Table, describe_range, make_fields_table, make_spaces_table
+from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.conservation import RecoveryModel
-from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
+from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState, find_effort
 from harvestgym.fishing.noise import Noise
 from harvestgym.fishing.spec import USERS
 
-from .levels import join_numbers
+from .levels import join_numbers, qualify
 
 CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
 """The small callables of a fishery, in order of use within a year."""
@@ -31,9 +32,8 @@ def say_goal(env: FishingModel) -> tuple[str, ...]:
     params = env.params
     worth = "The score is the sum of the yearly values of the stock, minus the cost of your actions."
     if not isinstance(env, RecoveryModel):
-        price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
+        price, cost, final = (float(np.mean(getattr(params, name))) for name in ("price", "cost", "final_price"))
         effort = f", minus {cost:g} per unit of effort" if cost else ""
-        final = float(np.mean(params.final_price))
         left = f" The stock that remains at the end is paid at {final:g} per unit." if final else ""
         worth = f"The score is the sum of the catches of all years, at {price:g} per unit{effort}.{left}"
     floor = float(np.min(params.collapse))
@@ -47,6 +47,11 @@ def _callables(env: FishingModel) -> Table:
     present = [(name, part) for name, part in parts if type(part) not in (type(None), Noise)]
     rows = [(name, type(part).__name__, (type(part).__doc__ or "").partition("\n")[0]) for name, part in present]
     rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
+    if not isinstance(env, RecoveryModel):
+        point, stocks = find_reference_point(env.params.law), env.params.law.targets
+        sums = f"MSY {point.catch * stocks:.4g}, B_MSY {point.stock * stocks:.4g}" + " over all stocks" * (stocks > 1)
+        rates = f"U_MSY {point.rate:.4g}, F_MSY {float(find_effort(point.rate)):.4g}"
+        rows.append(("reference points", qualify(env, "no noise"), f"{sums}, {rates}"))
     return Table("What happens in a year", ("part", "kind", "what it is"), rows, ("entities",))
 
 

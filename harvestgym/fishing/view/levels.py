@@ -44,8 +44,8 @@ def find_levels(env: FishingModel) -> Levels:
     return Levels(
         capacity=capacity,
         stock=_stock_levels(env, capacity),
-        catch={_qualify(env, "MSY"): point.catch},
-        rate={_qualify(env, "at MSY"): point.rate},
+        catch={qualify(env, "MSY"): point.catch},
+        rate={qualify(env, "at MSY"): point.rate},
         fold={"fold": max(folds, key=lambda fold: fold.stock).a} if folds else {},
         drifting=_drifting(params),
     )
@@ -59,15 +59,14 @@ def _drifting(params: FishingParams) -> dict[str, np.ndarray]:
 
 
 def _stock_levels(env: FishingModel, capacity: float) -> dict[str, float]:
-    params = env.params
-    levels = {_qualify(env, "K"): capacity}
+    params, levels = env.params, {qualify(env, "K"): capacity}
     if not isinstance(env, RecoveryModel):
-        levels[_qualify(env, "B_MSY")] = float(params.b_msy)
+        levels[qualify(env, "B_MSY")] = float(params.b_msy)
     levels["0.2 K"] = float(params.b_low)
     if params.collapse > 0:
         levels["end of the fishery"] = float(params.collapse)
     if params.law.stocks == 1 and params.vary is None and not isinstance(env, DriverModel):
-        levels |= {_qualify(env, "tipping point"): p.stock for p in find_fixed_points(params.law) if p.slope > 1}
+        levels |= {qualify(env, "tipping point"): p.stock for p in find_fixed_points(params.law) if p.slope > 1}
     return levels
 
 
@@ -85,7 +84,7 @@ def join_numbers(values: Any, form: str = "{:.2f}") -> str:
     return ", ".join(form.format(float(value)) for value in np.ravel(values))
 
 
-def _qualify(env: FishingModel, name: str) -> str:
+def qualify(env: FishingModel, name: str) -> str:
     """Add a remark to the name of a level if the law changes over the years or differs between episodes."""
     params = env.params
     if isinstance(params.law, OneOf):

@@ -57,8 +57,7 @@ def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
 
 
 def _actions(env: FishingModel, record: Record) -> Iterator[Event]:
-    wanted = find_requests(env, record)
-    fished = not isinstance(env, RecoveryModel)
+    wanted, fished = find_requests(env, record), not isinstance(env, RecoveryModel)
     asked = env.units.control if fished else "action"
     for year in range(1, len(wanted)):
         note = f"caught {join_numbers(record['catch'][year], '{:.3g}')}" if fished else ""

@@ -13,7 +13,7 @@ from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.rollout import Episodes
 from harvestgym.evaluate.record import record_named
 from harvestgym.evaluate.run import Evaluation, evaluate_together
-from harvestgym.fishing.family import explain
+from harvestgym.fishing.family import describe, explain, explain_policy, make
 
 QUOTAS, RATES, HELP = "fishing/logistic-v0", "fishing/logistic-effort-v0", "fishing/recovery-ricker-v0"
 
@@ -52,3 +52,16 @@ def test_quotas_that_a_rule_changed_are_counted() -> None:
 def test_years_that_were_not_counted_have_no_notes() -> None:
     env: Any = harvestgym.make(QUOTAS)
     assert explain(env, Episodes(*np.zeros((4, 2)), info={})) == []  # pyright: ignore[reportArgumentType]
+
+
+def test_dynamic_programming_with_survey_errors_is_called_a_bound() -> None:
+    env = make("logistic-survey-v0")
+    assert "sdp is computed for exact surveys" in explain_policy(env, "sdp")[0]
+    assert not explain_policy(env, "dfo") and not explain_policy(make("logistic-v0"), "sdp")
+
+
+def test_the_overview_has_the_reference_points() -> None:
+    """For Schaefer's law, U_MSY = r / (2 + r) and F = -ln(1 - U); the yields of several stocks are summed."""
+    (row,) = [row for row in describe(make("logistic-v0"))[0].rows if row[0] == "reference points"]
+    assert row[2] == "MSY 0.075, B_MSY 0.575, U_MSY 0.1304, F_MSY 0.1398"
+    assert describe(make("patches-v0"))[0].rows[-1][2].startswith("MSY 0.375, ")
