@@ -222,5 +222,5 @@ def test_a_notebook_shows_an_evaluation_and_a_comparison() -> None:
 
 def test_abbreviations_are_explained_below_the_table(fishery: harvestgym.Env) -> None:
     found = evaluate_id(SURVEY, "none", 1, env=fishery)
-    told = {line.partition(": ")[0] for line in found.describe()}
-    assert {"AAV", "time below B_MSY"} <= told
+    shown = {line.partition(": ")[0] for line in found.describe()}
+    assert {"AAV", "time below B_MSY"} <= shown

@@ -250,8 +250,8 @@ def test_fishery_ends_with_the_optimum(browser: Any, games: Servers) -> None:
         seen.shot("play-fishing", whole=False)
         seen.page.click(part("go"))
         wait_for_text(seen, "standings", "the optimum")
-        told = seen.page.inner_text(".main")
-        assert "AAV" not in told and "regret" not in told and "doing nothing" in told
+        shown = seen.page.inner_text(".main")
+        assert "AAV" not in shown and "regret" not in shown and "doing nothing" in shown
         seen.shot("play-fishing-end", whole=False)
         check_on_phone(seen, "play-fishing-end-phone")
         row = seen.page.locator(f"{part('standings')} tr").nth(1).inner_text().split("\t")
