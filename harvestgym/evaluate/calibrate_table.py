@@ -81,9 +81,8 @@ class Calibration(NamedTuple):
 
     def to_table(self, title: str) -> Table:
         """Return the rows as a table."""
-        return Table(
-            title, ("name", *COLUMNS_OF_FIT), [(name, *map(format_value, numbers)) for name, *numbers in self.rows]
-        )
+        rows = [(name, *map(format_value, numbers)) for name, *numbers in self.rows]
+        return Table(title, ("name", *COLUMNS_OF_FIT), rows)
 
     def compare(self) -> Table:
         """Return a table of the observed and the simulated values."""
