@@ -143,7 +143,7 @@ def test_the_json_has_means_and_counts_of_every_column() -> None:
 
 
 def test_yields_are_also_in_tonnes_and_of_the_harvested_seasons() -> None:
-    """The averages over the seasons with a harvest stand beside those over all seasons."""
+    """The averages over the seasons with a harvest accompany those over all seasons."""
     columns = {"yield kg": np.array([0.0, 1.0, 3.0]), "Plant-0 yield kg/m2": np.array([0.0, 0.25, 0.75])}
     returns, days = np.zeros(3), np.array([30, 100, 120])
     found = Evaluation("farm", "expert", 0, returns, days, columns, summarise(returns), "days").to_json()
