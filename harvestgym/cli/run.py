@@ -230,6 +230,8 @@ def calibrate(
         start_bar(f"fitting {id}", None, COMPILING)
         found = calibrate_table(id, table, dict(map(_read_range, free or ())), **options)
     print_table(found.to_table(f"{id} fitted to {table.name}, with 95 % intervals"))
+    if found.across == "row":
+        print_table(found.compare())
     typer.echo("\n".join(found.notes))
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

@@ -199,7 +199,9 @@ def _check_numbers(meta: Meta, value: Any, kinds: tuple[type, ...]) -> Any:
     most = int(INT32.max) if meta.dtype == "int" else FLOAT32
     low, high = max(meta.low, -most), min(meta.high, most)
     if not np.all((numbers >= low) & (numbers <= high) | free):
-        raise ValueError(f"expected {_describe_range(meta, high)}")
+        water, least = meta.keys[0].endswith("#L.m-3"), np.min(numbers)
+        hint = f", got {least:g}, which looks like m3/m3; try {1000 * least:g}" if water and 0 < least < 1 else ""
+        raise ValueError(f"expected {_describe_range(meta, high)}{hint}")
     return value
 
 

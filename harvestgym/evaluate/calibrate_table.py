@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -52,6 +52,9 @@ OPTIONS = {"year": "year", "start": "day"}
 MAX_RATIO = 20.0
 """Largest ratio, in either direction, of the largest observed and simulated values in the same unit."""
 
+MAX_HARVEST_RATIO = 5.0
+"""Largest ratio of the largest observed and simulated harvest weights; a number in t/ha is 10 times that in kg/m2."""
+
 SPARE = 3
 """Smallest number of values beyond the number of fitted parameters."""
 
@@ -67,6 +70,7 @@ class Calibration(NamedTuple):
         notes: lines for people.
         charts: the fit and its residuals.
         across: the unit of the horizontal axis.
+        values: for each observation of a farm, its variable, its place on this axis, and three values, as in `compare`.
     """
 
     file: str
@@ -74,11 +78,17 @@ class Calibration(NamedTuple):
     notes: list[str]
     charts: list[Chart]
     across: str
+    values: Sequence[tuple[str, int, float, float, float]] = ()
 
     def to_table(self, title: str) -> Table:
         """Return the rows as a table."""
         rows = [(name, *map(format_value, numbers)) for name, *numbers in self.rows]
         return Table(title, ("name", *COLUMNS_OF_FIT), rows)
+
+    def compare(self) -> Table:
+        """Return a table of the observed and the simulated values."""
+        rows = [(name, str(at), *map(format_value, numbers)) for name, at, *numbers in self.values]
+        return Table("Observed and simulated values", ("name", self.across, "before", "fitted", "observed"), rows)
 
     def write(self, files: Mapping[str, Path]) -> None:
         """Write the environment, the numbers and, optionally, a picture (extra `plot`) to `files`, given by suffix.
@@ -86,13 +96,14 @@ class Calibration(NamedTuple):
         Weather tables are named relative to the folder of the environment's file.
         """
         known = {name: {k: v for k, v in zip(COLUMNS_OF_FIT, rest, strict=True) if v == v} for name, *rest in self.rows}
-        numbers = json.dumps({"parameters": known, "notes": self.notes}, indent=1, ensure_ascii=False)
+        values = [dict(zip(self.compare().columns, row, strict=True)) for row in self.values]
+        numbers = {"parameters": known, "values": values, "notes": self.notes}
         if ".png" in files:
             draw_figure(self.charts, self.across, 1).savefig(files[".png"], dpi=110)
         data = parse(self.file)
         anchor(data, Path(), files[".yaml"].resolve().parent)
         files[".yaml"].write_text(to_yaml(data), encoding="utf-8")
-        files[".json"].write_text(numbers + "\n", encoding="utf-8")
+        files[".json"].write_text(json.dumps(numbers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]], **options: Any) -> Calibration:
@@ -180,26 +191,32 @@ def calibrate_farm(
     before = simulate(env, series, treatments, seasons, seed)
     for one in series:
         largest, simulated = np.abs(one.value).max(), max(np.abs(run[one.variable]).max() for run in before)
-        near = simulated / MAX_RATIO <= largest <= simulated * MAX_RATIO
-        expected = f"values in the unit of the name, at most {MAX_RATIO:g} times those simulated, {simulated:.3g}"
-        require(near, f"{one.variable}: rule 4", expected, f"{largest:.3g}")
+        harvest = "/harvest_weight" in one.variable
+        most, hint = MAX_HARVEST_RATIO if harvest else MAX_RATIO, "kg on a plot: 1 t/ha is 0.1 kg on 1 m2" * harvest
+        near = simulated / MAX_RATIO <= largest <= simulated * most
+        expected = f"values in the unit of the name, at most {most:g} times those simulated, {simulated:.3g}"
+        require(near, f"{one.variable}: rule 4", expected, f"{largest:.3g}", hint)
     found = fit(env, free, series, seasons=seasons, seed=seed, treatments=treatments)
     rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
     notes = [f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}" for name, rmse in found.rmse.items()]
+    alike = [name for name, rmse in found.rmse.items() if rmse > 0.9 * found.rmse_before[name]]
+    notes += [f"warning: the fit hardly improves {name}; try other parameters" for name in alike]
     notes += [f"{len(treatments)} seasons, with their own {', '.join(settings)}"] * bool(settings)
     notes.append(f"{found.how}, {found.seasons} seasons")
     edge = [p for p, (low, high) in free.items() if abs(found.values[p] - (low + high) / 2) >= 0.49 * (high - low)]
     notes += [f"warning: {path} = {found.values[path]:.4g} is on a bound; try a wider range" for path in edge]
-    charts = []
-    for one in series:
-        x, days = np.arange(len(one.value)) if settings else one.day, np.arange(one.day.max() + 1)
-        lines = {
-            label: (x, read_curves(runs, one)) if settings else (days, runs[0][one.variable][days])
-            for label, runs in (("before", before), ("fitted", found.curves))
-        }
-        residuals = one.value - read_curves(found.curves, one)
-        charts += _draw(one.variable, lines | {"observed": (x, one.value)}, x, residuals, "observed - fitted")
-    return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, "row" if settings else "day")
+    across, style = ("row", "dots") if settings else ("day", "line")
+    charts, compared, shown = list[Chart](), list[Any](), {"before": before, "fitted": found.curves}
+    for one, column in zip(series, values.values(), strict=True):
+        x = np.flatnonzero(np.isfinite(column)) + 1 if settings else one.day
+        points = {label: read_curves(runs, one) for label, runs in shown.items()} | {"observed": one.value}
+        numbers = (map(round_number, y) for y in points.values())
+        compared += [(one.variable, *cells) for cells in zip(x.tolist(), *numbers, strict=True)]
+        lines, days = {label: (x, y) for label, y in points.items()}, np.arange(one.day.max() + 1)
+        if not settings:
+            lines |= {label: (days, runs[0][one.variable][days]) for label, runs in shown.items()}
+        charts += _draw(one.variable, lines, x, one.value - points["fitted"], "observed - fitted", style)
+    return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, across, compared)
 
 
 def _read_treatments(
@@ -269,11 +286,11 @@ def _make_series(env: FarmModel, name: str, column: np.ndarray, time: np.ndarray
     return Series(item.variable.name + (f"{list(item.at)}" if item.at else ""), day, value, season[known])
 
 
-def _draw(name: str, lines: Mapping[str, Any], x: np.ndarray, residuals: np.ndarray, title: str) -> list[Chart]:
-    """Return a chart of lines (x and values by label), and one of residuals."""
+def _draw(name: str, lines: Mapping[str, Any], x: Any, errors: Any, title: str, style: Any = "line") -> list[Chart]:
+    """Return a chart of lines (x and values by label), drawn in `style`, and one of errors at `x`."""
     drawn = tuple(
-        Line(label, y, LINE_COLOURS[label], "dots" if label == "observed" else "line", x)
+        Line(label, y, LINE_COLOURS[label], "dots" if label == "observed" else style, x)
         for label, (x, y) in lines.items()
     )
-    dots = Line("", residuals, LINE_COLOURS["observed"], "dots", x)
+    dots = Line("", errors, LINE_COLOURS["observed"], "dots", x)
     return [Chart(name, "", 0, drawn, {}), Chart(title, "", 0, (dots,), {"": 0.0})]

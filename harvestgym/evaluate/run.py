@@ -86,8 +86,18 @@ class Evaluation:
         }  # fmt: skip
         if self.risk is not None:
             out["return"]["risk"] = self.risk.model_dump() | {"value": self.risk(self.returns)}
-        out |= {self.unit: float(self.lengths.mean()), "notes": list(self.notes)}
-        return out | {name: float(v.mean()) if is_numeric(v) else count_labels(v) for name, v in self.columns.items()}
+        found = {name: summarise(values) for name, values in self._samples().items()}
+        out |= {"notes": list(self.notes)} | {name: one.mean for name, one in found.items()}
+        out["spread"] = {name: {"sd": one.sd, "ci95": [one.low, one.high]} for name, one in found.items()}
+        return out | {name: count_labels(v) for name, v in self.columns.items() if not is_numeric(v)}
+
+    def _samples(self) -> dict[str, np.ndarray]:
+        """Return the lengths and the numeric columns, yields also in t/ha, and both also without failed harvests."""
+        out = {self.unit: self.lengths} | {name: v for name, v in self.columns.items() if is_numeric(v)}
+        out |= {name.replace("kg/m2", "t/ha"): 10 * values for name, values in out.items() if "kg/m2" in name}
+        harvested = self.columns.get("yield kg", np.zeros(0)) > 0
+        names = [name for name in out if len({*harvested.tolist()}) > 1 and (name == self.unit or "yield" in name)]
+        return out | {f"{name}, harvested seasons": out[name][harvested] for name in names}
 
     def to_table(self) -> Table:
         """Make a table of the results; a single episode has one column of values."""
@@ -95,15 +105,12 @@ class Evaluation:
         episodes = f"{len(self.returns)} episodes" if many else "one episode"
         columns = ("", "mean", "sd", "lowest", "highest") if many else ()
         rows: list[tuple[str, ...]] = []
-        for name, values in {"return": self.returns, self.unit: self.lengths, **self.columns}.items():
-            if is_numeric(values):
-                numbers = (values.mean(), summarise(values).sd, values.min(), values.max()) if many else values
-                rows.append((name, *(f"{float(number):z.3f}" for number in numbers)))
-        if many:
-            rows.append(("return, CVaR 10 %", f"{self.summary.cvar10:z.3f}", "", "", ""))
-            rows.append(("return, interquartile mean", f"{self.summary.iqm:z.3f}", "", "", ""))
-        if self.risk is not None:
-            rows.append((f"return, {self.risk}", f"{self.risk(self.returns):z.3f}", *[""] * (3 * many)))
+        for name, values in {"return": self.returns, **self._samples()}.items():
+            numbers = (values.mean(), summarise(values).sd, values.min(), values.max()) if many else values
+            rows.append((name, *(f"{float(number):z.3f}" for number in numbers)))
+        alone = {"CVaR 10 %": self.summary.cvar10, "interquartile mean": self.summary.iqm} if many else {}
+        alone |= {} if self.risk is None else {str(self.risk): self.risk(self.returns)}
+        rows += [(f"return, {name}", f"{number:z.3f}", *[""] * (3 * many)) for name, number in alone.items()]
         return Table(f"{self.policy} on {self.id}, {episodes}, seed {self.seed}", columns, rows)
 
     def describe(self) -> list[str]:

@@ -73,7 +73,11 @@ def test_a_command_writes_a_farm_with_the_fitted_values(farm: str, season: dict[
     assert [path.name for path in tmp_path.iterdir()] == ["bean.csv"], "nothing is written without --out"
     result = CliRunner().invoke(app, [*args, "--out", str(out)])
     assert result.exit_code == 0 and sorted(path.name for path in out.iterdir()) == sorted(OUT), result.output
-    numbers = json.loads((out / "bean.json").read_text(encoding="utf-8"))["parameters"]
+    written = json.loads((out / "bean.json").read_text(encoding="utf-8"))
+    numbers, values = written["parameters"], written["values"]
+    assert len(values) == 2 * len(season["day"]) - 1
+    assert {*values[0]} == {"name", "day", "before", "fitted", "observed"}
+    assert all(value["fitted"] == pytest.approx(value["observed"], rel=0.2) for value in values)
     env: Any = harvestgym.make(str(out / "bean.yaml"))
     made = env.params.fields[0].entities
     for path, value in ((DEPTH, made[1].depth), (MAX_SIZE, made[2].size_max)):
@@ -145,6 +149,14 @@ def test_a_row_is_a_season_with_its_own_start_irrigation_and_soil(tmp_path: Path
     assert found.rows[0][2] == pytest.approx(8.0, rel=0.01) and len(set(rows)) == 4
     assert f"4 seasons, with their own start, {RULE}, {DEPTH}" in found.notes and found.across == "row"
     assert any(note.startswith(f"rmse of {YIELD}[0, 0]: ") for note in found.notes)
+    assert found.compare().columns == ("name", "row", "before", "fitted", "observed")
+    assert [value[1] for value in found.values] == [1, 2, 3, 4]
+    np.testing.assert_allclose([value[-1] for value in found.values], rows, rtol=1e-5)
+    np.testing.assert_allclose([value[-2] for value in found.values], rows, rtol=0.02)
+    assert {line.style for chart in found.charts for line in chart.lines} == {"dots"}
+    tonnes = write(tmp_path / "tonnes.csv", TRIAL | {YIELD: [10 * row for row in rows]})
+    with pytest.raises(ConfigError, match="rule 4.*at most 5 times.*try kg on a plot: 1 t/ha is 0.1 kg on 1 m2"):
+        calibrate_table(id, tonnes, {WEIGHT: (3.0, 12.0)}, seasons=3)
     hole = write(tmp_path / "hole.csv", TRIAL | {"start": [120, None, 140, 140], YIELD: rows})
     with pytest.raises(ConfigError, match="rule 6: expected no empty cells in start"):
         calibrate_table(id, hole, {WEIGHT: (3.0, 12.0)})

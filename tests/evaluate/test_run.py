@@ -18,6 +18,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import (
     BATCH,
     LONGEST,
+    Evaluation,
     count_labels,
     evaluate_id,
     evaluate_together,
@@ -28,6 +29,7 @@ from harvestgym.evaluate.run import (
     run_episodes,
     summarise_episodes,
 )
+from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm.family import summary
 from tests.long_form import long, some
 from tests.toy_env import Stock
@@ -168,8 +170,20 @@ def test_the_json_has_means_and_counts_of_every_column() -> None:
     for name, values in found.columns.items():
         if values.dtype.kind in "fiub":
             assert written[name] == pytest.approx(float(values.mean())), name
+            assert written["spread"][name]["sd"] == pytest.approx(float(values.std(ddof=1))), name
         else:
             assert sum(written[name].values()) == EPISODES, name
+
+
+def test_yields_are_also_in_tonnes_and_of_the_harvested_seasons() -> None:
+    """The averages over the seasons with a harvest accompany those over all seasons."""
+    columns = {"yield kg": np.array([0.0, 1.0, 3.0]), "Plant-0 yield kg/m2": np.array([0.0, 0.25, 0.75])}
+    returns, days = np.zeros(3), np.array([30, 100, 120])
+    found = Evaluation("farm", "expert", 0, returns, days, columns, summarise(returns), "days").to_json()
+    assert found["Plant-0 yield t/ha"] == pytest.approx(10 / 3) and found["days"] == pytest.approx(250 / 3)
+    assert found["Plant-0 yield t/ha, harvested seasons"] == 5.0 and found["days, harvested seasons"] == 110.0
+    low, high = found["spread"]["yield kg, harvested seasons"]["ci95"]
+    assert low < found["yield kg, harvested seasons"] == 2.0 < high
 
 
 def test_an_evaluation_summarises_given_episodes(fishery: harvestgym.Env) -> None:

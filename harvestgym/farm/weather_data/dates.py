@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, mismatch
+from harvestgym.core.errors import mismatch
 
 DATES = {"date", "time", "datetime", "timestamp", "day", "year-doy", "yrday"}
 DATE_PARTS = {"year": "year", "yr": "year", "month": "month", "mo": "month", "day": "day", "dy": "day", "doy": "doy"}
@@ -43,7 +43,8 @@ def read_dates(name: str, cells: Mapping[str, Sequence[Any]]) -> list[datetime.d
         place = f"{name}: row {i}, column {' '.join(map(repr, cells))}"
         date = _parse_date(text)
         if date is None:
-            raise mismatch(place, "a date, YYYY-MM-DD", repr(text), "another date format, or removing the row")
+            got = repr(text) + f", but {text[:4]} has no day 366" * text.endswith("-366")
+            raise mismatch(place, "a date, YYYY-MM-DD", got, "another date format, or removing the row")
         if dates and not 0 < (date - dates[-1]).days < LONGEST_GAP:
             raise mismatch(place, f"a day after {dates[-1]}", date, "one row per day, in order")
         dates.append(date)
@@ -68,8 +69,8 @@ def _join_parts(name: str, cells: Mapping[str, Sequence[Any]]) -> Iterator[str]:
         return (f"{year}-{day:0>3}" for year, day in zip(parts["year"], parts["doy"], strict=True))
     if {"year", "month", "day"} == set(parts) and len(cells) == 3:
         return (f"{y}-{m:0>2}-{d:0>2}" for y, m, d in zip(parts["year"], parts["month"], parts["day"], strict=True))
-    expected = "expected one column with dates, or YEAR and DOY, or YEAR, MO and DY"
-    raise ConfigError(f"{name}: {expected}, got {', '.join(cells)}; try removing one, or columns={{name: 'ignore'}}")
+    expected = "one column with dates, or YEAR and DOY, or YEAR, MO and DY"
+    raise mismatch(name, expected, ", ".join(cells), "removing one, or columns: {NAME: ignore}")
 
 
 def _parse_date(text: str) -> datetime.date | None:

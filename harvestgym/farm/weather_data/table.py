@@ -12,7 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_each_name, check_name, mismatch, nearest, require
+from harvestgym.core.errors import ConfigError, check_each_name, check_name, map_all, mismatch, nearest, require
+from harvestgym.core.yaml_io import to_line
 
 from .dates import is_date, is_leap_day, read_dates
 from .estimates import derive_quantities, fill_days, longest_run
@@ -158,9 +159,8 @@ def fill_record(record: WeatherTable, most: int) -> WeatherTable:
     rows = np.stack(record.days)[:, first : first + YEAR * len(whole)]
     lacking = np.isnan(rows[[0, 1, 5]]).reshape(len(NEEDED), -1, YEAR).sum(axis=2).max(axis=0)
     years = longest_run([year for year, count in zip(whole, lacking, strict=True) if count <= most])
-    if not years:
-        expected = f"expected a calendar year with at most {most} missing days each of Tmin, Tmax and Rain, got none"
-        raise ConfigError(f"{record.name}: {expected}; try a larger fill, or another station")
+    expected = f"a calendar year with at most {most} missing days each of Tmin, Tmax and Rain"
+    require(years, record.name, expected, "none", "a larger fill, or another station")
     chosen = record.of_years(years)
     return replace(chosen, days=Day(*map(_frozen, fill_days(np.stack(chosen.days).astype(float)))))
 
@@ -208,8 +208,8 @@ def _check_sheet(name: str, sheet: Sheet, columns: Mapping[str, str], rain: Rain
             date = f" ({dates[i].isoformat()})" if dates else ""
             raise ConfigError(f"{name}: row {i + 1}{date}, column {column!r}: expected {expected(i)}")
 
-    numbers = {m.quantity.name: _read_numbers(check, name, c, m, sheet, c in columns) for c, m in meanings.items()}
-    days = Day(*derive_quantities(numbers))
+    found = map_all(lambda c, m: _read_numbers(check, name, c, m, sheet, c in columns), meanings, meanings.values())
+    days = Day(*derive_quantities(dict(zip((m.quantity.name for m in meanings.values()), found, strict=True))))
     kind = _check_days(check, days, rain)
     if dates is not None and all(map(is_leap_day, dates)):
         raise mismatch(name, "at least one day other than 29 February", "none")
@@ -230,7 +230,7 @@ def _choose_columns(name: str, sheet: Sheet, columns: Mapping[str, str]) -> tupl
         if text == "Date" or (text is None and is_date(plain)):
             dated.append(column)
         elif text is None and not sheet.format:
-            hint = f"{nearest(plain, [*OWN, 'Date'])}, or columns={{{column!r}: 'ignore'}}"
+            hint = f"{nearest(plain, [*OWN, 'Date'])}, or columns: {to_line({column: IGNORE})}"
             raise mismatch(name, "a known column", f"{column!r}{hint}")
         elif text not in (None, IGNORE):
             meanings[column] = parse_meaning(text, f"{name}: column {column!r}", "" if column in columns else unit)
@@ -241,10 +241,12 @@ def _choose_columns(name: str, sheet: Sheet, columns: Mapping[str, str]) -> tupl
 def _check_quantities(name: str, sheet: Sheet, found: Sequence[str]) -> None:
     """Raise ConfigError unless the needed quantities occur, and no quantity occurs twice."""
     for quantity in (*NEEDED, *found):
-        if found.count(quantity) != 1:
-            column, number = QUANTITIES[quantity], "no" if quantity not in found else "several"
-            expected = f"expected a column {quantity!r} ({column.unit}{column.about}), got {number}"
-            raise ConfigError(f"{name}: {expected} among {', '.join(sheet.cells)}; try the option `columns`")
+        column, number = QUANTITIES[quantity], "no" if quantity not in found else "several"
+        expected, got = (
+            f"a column {quantity!r} ({column.unit}{column.about})",
+            f"{number} among {', '.join(sheet.cells)}",
+        )
+        require(found.count(quantity) == 1, name, expected, got, "the option `columns`")
 
 
 def _read_numbers(
@@ -264,7 +266,7 @@ def _read_numbers(
     if likely != of.unit:
         low, high = np.nanmin(values), np.nanmax(values)
         got = f"expected {of.name} in {of.unit}, got {low:g} to {high:g}, probably in {likely}"
-        hint = f"try columns={{{column!r}: '{of.name} {likely}'}} to convert it, or '{meaning}' if it is correct"
+        hint = f"try columns: {to_line({column: f'{of.name} {likely}'})} to convert it, or '{meaning}' if it is correct"
         raise ConfigError(f"{name}: column {column!r}: {got}; {hint}")
 
     def expected(i: int) -> str:

@@ -39,7 +39,8 @@ def test_defaults_of_the_score_are_marked() -> None:
     assert {"score: stage", "score: intervention_cost", "expert: 2 watering_discrete: amount#L"} <= known
 
 
-def test_a_soil_says_how_much_water_a_plot_holds() -> None:
+def test_a_soil_says_how_much_water_and_nitrogen_a_plot_holds() -> None:
     """Clay of 0.5 m holds 360 and 220 L/m3 at field capacity and at the wilting point."""
     rows = {row[1]: row[3] for row in tables("farm/bean-1x1-v0")["Entities"].rows}
-    assert rows["Soil-0"].endswith("A plot holds 180 L at field capacity, 110 L when wilting.")
+    water = "A plot holds 180 L at field capacity, 110 L when wilting"
+    assert rows["Soil-0"].endswith(f"{water}, and starts with 12 to 20 g/m2 of nitrogen.")

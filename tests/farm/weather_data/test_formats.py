@@ -176,12 +176,17 @@ def test_the_checksums_are_those_of_the_measured_files() -> None:
 @measured
 def test_mistakes_in_public_records_are_noticed(tmp_path: Path) -> None:
     """LIRF 2023 has a 366th day, and fractions of humidity under a title that says percent."""
-    with pytest.raises(ConfigError, match="row 366, column 'Year-DOY': expected a date.*'2023-366'"):
+    with pytest.raises(
+        ConfigError, match="row 366, column 'Year-DOY': expected a date.*'2023-366', but 2023 has no day 366"
+    ):
         read_table(SHARED / "lirf-2023.wth")
     text = (SHARED / "lirf-2023.wth").read_text()
     path = write(tmp_path, "".join(line for line in text.splitlines(keepends=True) if "2023-366" not in line))
-    with pytest.raises(ConfigError, match=r"'RHmax': expected RHmax in %.*probably in fraction; try columns="):
+    with pytest.raises(
+        ConfigError, match=r"'RHmax': expected RHmax in %.*probably in fraction; try columns:"
+    ) as caught:
         read_table(path)
+    assert "columns: {RHmin: RHmin fraction} to convert it" in str(caught.value), "all columns are named at once"
     fractions = {"RHmax": "RHmax fraction", "RHmin": "RHmin fraction"}
     by_extremes = read_table(path, columns=fractions).days.humidity
     by_pressure = read_table(path, columns=dict.fromkeys(fractions, "ignore")).days.humidity

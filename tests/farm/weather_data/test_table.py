@@ -58,7 +58,7 @@ def test_the_order_of_columns_does_not_matter_and_others_are_ignored_on_request_
     path = write("10,2.5,80,5,9,1,0.3", header="Clouds,U,RH,T,Tmax,Tmin,Rain")
     table = read_table(path, columns={"Clouds": "ignore"})
     assert float(table.days.t_max[0]) == 9 and float(table.days.wind[0]) == 2.5
-    with pytest.raises(ConfigError, match="expected a known column, got 'Clouds'.*columns={'Clouds': 'ignore'}"):
+    with pytest.raises(ConfigError, match="expected a known column, got 'Clouds'.*columns: {Clouds: ignore}"):
         read_table(path)
 
 
@@ -118,9 +118,9 @@ UNITS = {
 def test_another_unit_is_refused_with_the_cause_and_the_conversion(unit):
     (column,), expected = UNITS[unit], read_table(make_year()).days
     frame = make_year(**UNITS[unit])
-    with pytest.raises(ConfigError, match=f"probably in {unit}; try columns=") as caught:
+    with pytest.raises(ConfigError, match=f"probably in {unit}; try columns: ") as caught:
         read_table(frame)
-    said = f"columns={{'{column}': '{column} {unit}'}} to convert it"
+    said = f"columns: {{{column}: {column} {unit}}} to convert it"
     assert said in str(caught.value)
     for got, right in zip(read_table(frame, columns={column: f"{column} {unit}"}).days, expected, strict=True):
         np.testing.assert_allclose(got, right, atol=1e-4)

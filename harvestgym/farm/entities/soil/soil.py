@@ -89,7 +89,7 @@ class Soil(Entity):
 
     depth: Array = par("depth#m", "depth of the soil", low=0.01, high=100)
     max_water_capacity: Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1, high=1000)
-    wilting_point: Array = par("wilting_point#L.m-3", "water that plants cannot extract", low=0, high=1000)
+    wilting_point: Array = par("wilting_point#L.m-3", "water that plants cannot extract", low=1, high=1000)
     bypass: Array = par("watering_bypass#%", "share (0 to 1) of water that bypasses roots in dry soil", low=0, high=1)
     absorption: Array = par(
         "water_surface_absorption_speed#m2.day-1", "wet surface that dries per day, per m2 of plot", low=0, high=100
@@ -130,9 +130,11 @@ class Soil(Entity):
         return {"water": float(self.bucket(place).capacity), "wet_surface": float(place.surface)}
 
     def about(self, place: Place) -> str:
-        """Return the first line of the docstring, and the litres between which plants can take water from a plot."""
+        """Return the first line of the docstring, the litres that a plot holds, and its nitrogen at the start."""
         capacity, wilting = (float(v) for v in self.bucket(place))
-        return f"{super().about(place)} A plot holds {capacity:.4g} L at field capacity, {wilting:.4g} L when wilting."
+        low, high = (float(ends[NITROGEN]) for ends in (self.start.nutrients_min, self.start.nutrients_max))
+        held = f"A plot holds {capacity:.4g} L at field capacity, {wilting:.4g} L when wilting"
+        return f"{super().about(place)} {held}, and starts with {low:g} to {high:g} g/m2 of nitrogen."
 
     def bucket(self, place: Place) -> Bucket:
         """Return the capacity and the wilting point of a plot, in L: the volumes in eq. (5)."""
