@@ -10,12 +10,13 @@ import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from harvestgym.core.errors import UnknownKeywordError, check_name, mismatch, require
+from harvestgym.core.errors import ConfigError, UnknownKeywordError, check_name, mismatch, require
 from harvestgym.core.loading import allow_modules, load_object
 from harvestgym.core.xla.process_checks import check_process
 
@@ -47,7 +48,7 @@ FIRST_STEPS = 5_000
 """Number of steps for which an endless episode is evaluated and recorded, and after which its twin id truncates it."""
 
 MAX_SEED = 2**32 - 1
-"""The largest seed of an episode; larger seeds are taken modulo 2^32."""
+"""The largest seed of an episode."""
 
 FAMILY_KEYS = {"fishing": {"law", "noise", "problem", "Tmax"}, "forager": {"kinds", "aperture", "density", "regions"}}
 """Keys that identify a fishery file or a forager file; every other file is a farm file."""
@@ -89,11 +90,24 @@ _SPECS: dict[str, EnvSpec] = {}
 
 
 def family_function(id: str, name: str, default: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Return a function (`policies`, `summary`, `record`, `figure`) from an id's family module, or the default."""
-    module = spec(id).entry_point.partition(":")[0]
-    if default is not None and not hasattr(importlib.import_module(module), name):
-        return default
-    return load_object(f"{module}:{name}")
+    """Return a function (`policies`, `summary`, `record`, `figure`) of an id, which takes the environment first.
+
+    It is in the module of the entry point or, for your own id, in the family module of the environment that it
+    receives. If it is in neither, the default is called.
+    """
+    target = f"{spec(id).entry_point.rpartition(':')[0]}:{name}"
+    try:
+        return load_object(target)
+    except ConfigError:
+        return partial(_call_family, target, default)
+
+
+def _call_family(target: str, default: Callable[..., Any] | None, env: Any, *more: Any) -> Any:
+    from .core.wrappers import unwrapped
+
+    family = unwrapped(env).family
+    found = getattr(importlib.import_module(family), target.rpartition(":")[2], default) if family else default
+    return (found or load_object(target))(env, *more)
 
 
 def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:

@@ -176,7 +176,7 @@ def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
         return make_policy(env, name)
     inside, idle = unwrapped(env), find_idle_action(id, env)
     same = (env.observation_space, env.action_space) == (inside.observation_space, inside.action_space)
-    own = family_function(id, "policies")(inside) if same else {}
+    own = family_function(id, "policies", lambda env: {})(inside) if same else {}
     known = {"random": lambda: random_policy(env)}
     if idle is not None:
         known["none"] = lambda: constant_policy(idle)
@@ -257,15 +257,10 @@ def _apply_split(id: str, env: Env[Any, Any] | None, seed: int, split: str | Non
 def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Episodes) -> Evaluation:
     """Summarise episodes of a policy as an evaluation."""
     inside, returns, lengths = unwrapped(env), np.asarray(whole.returns), np.asarray(whole.length)
-    columns = family_function(id, "summary")(inside, whole)
+    columns = family_function(id, "summary", lambda env, whole: {})(inside, whole)
     risk = family_function(id, "risk", lambda env: None)(inside)
-    notes = tuple(family_function(id, "explain", explain_nothing)(inside, whole))
+    notes = tuple(family_function(id, "explain", lambda env, whole: ())(inside, whole))
     return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk, notes)
-
-
-def explain_nothing(env: Env[Any, Any], whole: Episodes) -> list[str]:
-    """Return no notes; used for a family without a function `explain`."""
-    return []
 
 
 def run_episodes(

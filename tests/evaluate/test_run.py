@@ -28,6 +28,7 @@ from harvestgym.evaluate.run import (
     summarise_episodes,
 )
 from harvestgym.farm.family import summary
+from harvestgym.registry import unregister
 from tests.long_form import long, some
 
 LOGISTIC, SURVEY = "fishing/logistic-v0", "fishing/logistic-survey-v0"
@@ -185,3 +186,27 @@ def test_a_notebook_shows_an_evaluation_and_a_comparison() -> None:
     assert table.columns == ("policy", "return (95 % interval)", "mean catch per year")
     assert [row[0] for row in table.rows] == ["none", "sdp"] and table.rows[0][2] == "0"
     assert "<th>sdp</th>" in show(compared)
+
+
+def test_a_registered_variant_has_the_policies_and_the_years_of_its_family() -> None:
+    """Its module has only the function that makes it."""
+    harvestgym.register("rl/dry-bean-v0", "tests.evaluate.variant:dry_bean", price=3.0)
+    try:
+        found = evaluate_together("rl/dry-bean-v0", ["expert", "none"], 2, split="test")
+        assert found["expert"].returns.min() > found["none"].returns.max() >= 0
+        assert "yield, kg" in found["expert"].columns, [*found["expert"].columns]
+        weather = splits.split("rl/dry-bean-v0", "test").overrides["entities"]["Field-0/Weather-0"]
+        assert weather == {"extends": "seattle", "rain_factor": 0.5, "years": [2013, 2015]}
+    finally:
+        unregister("rl/dry-bean-v0")
+
+
+def test_an_environment_of_your_own_has_random_policies_and_no_columns() -> None:
+    harvestgym.register("toy/stock-v0", "tests.toy_env:Stock")
+    try:
+        found = evaluate_id("toy/stock-v0", "random", 3)
+        assert found.columns == {} and found.notes == () and len(found.returns) == 3
+        with pytest.raises(ConfigError, match="policy: expected a known name, got 'expert'"):
+            evaluate_id("toy/stock-v0", "expert", 3, split="test")
+    finally:
+        unregister("toy/stock-v0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -149,8 +150,10 @@ def _request_table(env: FarmModel) -> Iterator[Table]:
 def context_table(env: FarmModel) -> Table:
     """Make the table of the randomly drawn parameters and their positions in the observation."""
     pairs = zip(env.contexts.draws, env.contexts.texts(env.params), strict=True)
-    rows = [(d.name, text, ", ".join(d.features) if d.shown else "hidden") for d, text in pairs]
-    columns = ("what", "drawn from", "name at the end of the observation")
+    number = count(len(env.plan.labels))
+    seen = [", ".join(f"{next(number)} {name}" for name in d.features if d.shown) for d in env.contexts.draws]
+    rows = [(d.name, text, names or "hidden") for (d, text), names in zip(pairs, seen, strict=True)]
+    columns = ("what", "drawn from", "entries and names in the observation")
     return Table(f"Context, drawn {env.contexts.when}", columns, rows, ("rules", "observations"))
 
 

@@ -53,6 +53,8 @@ def _callables(env: FishingModel) -> Table:
 def _spaces(env: FishingModel) -> Table:
     units = env.units
     what = "share of the stock to catch" if units.control == "rate" else "catch to allow"
+    if isinstance(env, RecoveryModel):
+        what = f"{env.effort}; it costs its power {np.asarray(env.params.exponent):g}"
     high = 1.0 if units.control == "rate" else units.bound
     scale = f"{units.levels} levels" if units.levels else units.scale
     action = f"{what}, from 0 to {high:g}, {scale}; one for each target"
