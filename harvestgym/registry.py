@@ -103,10 +103,8 @@ def family_function(id: str, name: str, default: Callable[..., Any] | None = Non
 
 
 def _call_family(target: str, default: Callable[..., Any] | None, env: Any, *more: Any) -> Any:
-    from .core.wrappers import unwrapped
-
-    family = unwrapped(env).family
-    found = getattr(importlib.import_module(family), target.rpartition(":")[2], default) if family else default
+    name = target.rpartition(":")[2]
+    found = getattr(importlib.import_module(env.family), name, default) if env.family else default
     return (found or load_object(target))(env, *more)
 
 
@@ -143,10 +141,9 @@ def spec(id: str) -> EnvSpec:
             hint = f"harvestgym.make_parallel({id!r}), which needs the extra `multi`"
             raise mismatch(id, "an environment with one agent", "a game of several players", hint)
         names = {known.rpartition("/")[2]: known for known in _SPECS}  # all ids of a family have the same prefix
-        if close := difflib.get_close_matches(str(id).rpartition("/")[2], names, n=1, cutoff=0.5):
-            raise mismatch("environment", "a known name", repr(id), repr(names[close[0]]))
+        close = difflib.get_close_matches(str(id).rpartition("/")[2], names, n=1, cutoff=0.5)
         hint = f"`harvestgym list`, which prints all {len(ids())} ids, or the path of a farm file, *.yaml"
-        raise mismatch("environment", "a known name", repr(id), hint)
+        raise mismatch("environment", "a known name", repr(id), repr(names[close[0]]) if close else hint)
     return _SPECS[id]
 
 

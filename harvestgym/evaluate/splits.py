@@ -182,15 +182,12 @@ def select_blocks(years: Sequence[int], blocks: Sequence[int]) -> list[int]:
 
 def _select_years(id: str, file: SplitFile) -> dict[str, Any]:
     """Return the weather entities of a farm that replay held-out years, limited to the years of this split."""
-    if spec_of(id).entry_point.startswith(("harvestgym.fishing.", "harvestgym.forager.")):
+    farm: Any = unwrapped(spec_of(id).make())
+    if farm.family != "harvestgym.farm.family":
         return {}
-    from harvestgym.farm.engine.model import FarmModel
     from harvestgym.farm.engine.variables import number_repeats
     from harvestgym.farm.entities.weather.weather import load_recorded_years
 
-    farm = unwrapped(spec_of(id).make())
-    if not isinstance(farm, FarmModel):
-        return {}
     found = {}
     for field, of_field in farm.spec.fields.items():
         names = number_repeats([kind for kind, _ in of_field.entities])

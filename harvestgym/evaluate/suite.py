@@ -168,8 +168,7 @@ def run_suite(
         ConfigError: for an unknown id, or a policy that plays none of the ids, and within `splits.sealed`.
     """
     splits.check_open("test")
-    if not isinstance(policy, str):
-        policy = f"{policy.__module__}:{policy.__qualname__}"
+    policy = policy if isinstance(policy, str) else f"{policy.__module__}:{policy.__qualname__}"
     if ":" in policy:
         load_object(policy)  # a mistake raises one error here, instead of a failure on each id
     cases = make_cases(policy, ids, seasons)
@@ -211,8 +210,7 @@ def list_anchors() -> Table:
     rows = []
     for id, anchor in read_anchors().items():
         item = splits.list_suite()[id]
-        best = round_number(anchor.best.mean())  # with as many digits as the expert's
-        means = (f"{mean:z.4g}" for mean in (anchor.nothing.mean(), anchor.expert, best))
+        means = (f"{round_number(mean):z.4g}" for mean in (anchor.nothing.mean(), anchor.expert, anchor.best.mean()))
         rows.append((id, item.tests, str(item.seasons), *means, anchor.policy))
     columns = ("id", "tests", "seasons", "nothing", "expert", "best known", "its policy")
     return Table(f"Core suite, returns on the test side {splits.digest()[:12]}", columns, rows)

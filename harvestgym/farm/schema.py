@@ -294,8 +294,8 @@ def json_schema() -> dict[str, Any]:
 def farm_spec(data: Any, where: str) -> FarmSpec:
     """Validate a mapping strictly and return the farm that it describes."""
     if isinstance(data, dict) and "entities" in data:
-        hint = "fields > Field-0 > entities, with all entities, or the argument entities={...} of make"
-        raise mismatch(f"{where} > entities", "the entities of a field", "none", hint)
+        hint = "fields > Field-0 > entities, or make(FILE, entities={...})"
+        raise mismatch(f"{where} > entities", "no such entry", "one", hint)
     spec = validate(FarmSpec, data, where)
     for i, name in enumerate(spec.fields):
         if name.casefold() != f"field-{i}":

@@ -81,12 +81,9 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         """Return one seed per environment; None for environments that continue with their key."""
-        if seed is None:
-            seeds: list[int | None] = [None] * self.num_envs
-        elif isinstance(seed, Iterable) and not isinstance(seed, str):
-            seeds = [None if s is None else check_seed(s) for s in seed]
-        else:
-            seeds = [check_seed(check_seed(seed) + i) for i in range(self.num_envs)]
+        several = isinstance(seed, Iterable) and not isinstance(seed, str)
+        given: Any = seed if several else (None if seed is None else check_seed(seed) + i for i in range(self.num_envs))
+        seeds = [None if s is None else check_seed(s) for s in given]
         require(len(seeds) == self.num_envs, "seed", f"a seed for each of {self.num_envs} environments", len(seeds))
         if self._begun:
             return seeds
