@@ -46,7 +46,7 @@ class RecoveryModel(FishingModel):
     """
 
     problem = "recovery"
-    effort: ClassVar[str] = "biomass A to add to the stock"
+    meaning: ClassVar[str] = "biomass A to add to the stock"
 
     def transition(self, key: Array, state: FishingState, action: Any, params: Any) -> FishingState:
         treated = self.intervene(state, self.units.wanted(action), params)
@@ -78,7 +78,7 @@ class DriverModel(RecoveryModel):
     shows_driver: bool = False
 
     problem = "driver"
-    effort = "effort A that lowers the driver of the growth law"
+    meaning = "effort A that lowers the driver of the growth law"
 
     def initial(self, key: Array, params: FishingParams) -> FishingState:
         state = super().initial(key, params)

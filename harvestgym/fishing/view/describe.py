@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def _spaces(env: FishingModel) -> Table:
     rate = ("share of the stock to catch", 1.0)
     what, high = rate if units.control == "rate" else ("catch to allow", units.bound)
     if isinstance(env, RecoveryModel):
-        what = f"{env.effort}, at a cost of A**{float(env.params.exponent):g}"
+        what = f"{env.meaning}, at a cost of A**{float(cast(Any, env.params).exponent):g}"
     scale = f"{units.levels} levels" if units.levels else units.scale
     action = f"{what}, from 0 to {high:g}, {scale}; one for each target"
     return make_spaces_table(env, action, f"observed biomass, from 0 to {units.bound:g}, {units.scale}")

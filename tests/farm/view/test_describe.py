@@ -46,7 +46,7 @@ def test_a_soil_says_how_much_water_a_plot_holds() -> None:
 
 
 def test_the_entries_of_a_context_are_numbered_to_the_end_of_the_observation() -> None:
-    env = harvestgym.make("farm/contexts-1x1-v0")
+    env: Any = harvestgym.make("farm/contexts-1x1-v0")
     numbers = [
         int(part.split()[0]) for row in context_table(env).rows for part in row[2].split(", ") if part[0].isdigit()
     ]
