@@ -98,7 +98,9 @@ def score(
     with progress_bars() as start_bar:
         found = score_policy(id, policy, episodes, start_bar(f"{policy} on {id}", episodes, COMPILING))
     print_table(found.to_table())
-    typer.echo("best: what a search found, in more seasons than those of `harvestgym suite` (docs/heldout.md)")
+    typer.echo(
+        "best: may gain less than the 1 % that counts in `harvestgym suite`, with fewer seasons (docs/heldout.md)"
+    )
 
 
 @group.command("suite")
@@ -120,7 +122,7 @@ def score_on_suite(
     if policy is None:
         require(not (ids or out or name or work), "--policy", "a policy", "none", "--policy expert")
         print_table(list_anchors())
-        typer.echo("`harvestgym score` runs more seasons; its `best` may be a gain below 1 % (docs/heldout.md)")
+        typer.echo("`harvestgym score` runs more seasons, and its `best` may gain less than 1 % (docs/heldout.md)")
         return
     if out is not None:
         check_new(check_suffix(out, ".json"))

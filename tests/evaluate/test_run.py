@@ -206,7 +206,7 @@ def test_an_environment_of_your_own_has_random_policies_and_no_columns() -> None
     try:
         found = evaluate_id("toy/stock-v0", "random", 3)
         assert found.columns == {} and found.notes == () and len(found.returns) == 3
-        with pytest.raises(ConfigError, match="policy: expected a known name, got 'expert'"):
+        with pytest.raises(ConfigError, match="toy/stock-v0: expected a known policy, got 'expert'"):
             evaluate_id("toy/stock-v0", "expert", 3, split="test")
     finally:
         unregister("toy/stock-v0")
