@@ -98,9 +98,7 @@ def score(
     with progress_bars() as start_bar:
         found = score_policy(id, policy, episodes, start_bar(f"{policy} on {id}", episodes, COMPILING))
     print_table(found.to_table())
-    typer.echo(
-        "best: may gain less than the 1 % that counts in `harvestgym suite`, with fewer seasons (docs/heldout.md)"
-    )
+    typer.echo("best: a find may gain less than the 1 % of `harvestgym suite`, in more seasons (docs/heldout.md)")
 
 
 @group.command("suite")
