@@ -11,12 +11,13 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from harvestgym.core.errors import UnknownKeywordError, check_name, mismatch, require
+from harvestgym.core.errors import ConfigError, UnknownKeywordError, check_name, mismatch, require
 from harvestgym.core.loading import allow_modules, load_object
 from harvestgym.core.xla.process_checks import check_process
 
@@ -48,7 +49,7 @@ FIRST_STEPS = 5_000
 """Number of steps for which an endless episode is evaluated and recorded, and after which its twin id truncates it."""
 
 MAX_SEED = 2**32 - 1
-"""The largest seed of an episode; larger seeds are taken modulo 2^32."""
+"""The largest seed of an episode."""
 
 FAMILY_KEYS = {"fishing": {"law", "noise", "problem", "Tmax"}, "forager": {"kinds", "aperture", "density", "regions"}}
 """Keys that identify a fishery file or a forager file; every other file is a farm file."""
@@ -90,16 +91,24 @@ _SPECS: dict[str, EnvSpec] = {}
 
 
 def family_function(id: str, name: str, default: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Return a function (`policies`, `summary`, `record`, `figure`) from an id's family module, or the default.
+    """Return a function (`policies`, `summary`, `record`, `figure`) of an id, which takes the environment first.
 
-    A name that is not registered, for an environment of your own, has the defaults.
+    It is in the module of the entry point or, for your own id, in the family module of the environment that it
+    receives. If it is in neither, or the name is not registered, the default is called.
     """
     if default is not None and not id.endswith(FARM_SUFFIXES) and id not in _SPECS:
         return default
-    module = spec(id).entry_point.partition(":")[0]
-    if default is not None and not hasattr(importlib.import_module(module), name):
-        return default
-    return load_object(f"{module}:{name}")
+    target = f"{spec(id).entry_point.rpartition(':')[0]}:{name}"
+    try:
+        return load_object(target)
+    except ConfigError:
+        return partial(_call_family, target, default)
+
+
+def _call_family(target: str, default: Callable[..., Any] | None, env: Any, *more: Any) -> Any:
+    name = target.rpartition(":")[2]
+    found = getattr(importlib.import_module(env.family), name, default) if env.family else default
+    return (found or load_object(target))(env, *more)
 
 
 def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:
@@ -135,10 +144,9 @@ def spec(id: str) -> EnvSpec:
             hint = f"harvestgym.make_parallel({id!r}), which needs the extra `multi`"
             raise mismatch(id, "an environment with one agent", "a game of several players", hint)
         names = {known.rpartition("/")[2]: known for known in _SPECS}  # all ids of a family have the same prefix
-        if close := difflib.get_close_matches(str(id).rpartition("/")[2], names, n=1, cutoff=0.5):
-            raise mismatch("environment", "a known name", repr(id), repr(names[close[0]]))
+        close = difflib.get_close_matches(str(id).rpartition("/")[2], names, n=1, cutoff=0.5)
         hint = f"`harvestgym list`, which prints all {len(ids())} ids, or the path of a farm file, *.yaml"
-        raise mismatch("environment", "a known name", repr(id), hint)
+        raise mismatch("environment", "a known name", repr(id), repr(names[close[0]]) if close else hint)
     return _SPECS[id]
 
 

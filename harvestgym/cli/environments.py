@@ -124,11 +124,9 @@ def check(id: Id, allow: Allow = None) -> None:
 
 def _explain_policy(id: str, env: Env[Any, Any]) -> list[str]:
     """Describe problems in a few seasons of the expert, or of random actions if there is no expert."""
-    from harvestgym.evaluate.run import evaluate_id, explain_nothing
+    from harvestgym.evaluate.run import evaluate_id
 
-    if registry.family_function(id, "explain", explain_nothing) is explain_nothing:
-        return []
-    policy = "expert" if "expert" in registry.family_function(id, "policies")(env) else "random"
+    policy = "expert" if "expert" in registry.family_function(id, "policies", lambda env: {})(env) else "random"
     watched = registry.family_function(id, "watch", lambda env: env)(env)
     return [f"{policy}: {note}" for note in evaluate_id(id, policy, CHECKED, env=watched).notes]
 

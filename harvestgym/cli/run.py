@@ -99,6 +99,7 @@ def score(
     with progress_bars() as start_bar:
         found = score_policy(id, policy, episodes, start_bar(f"{policy} on {id}", episodes, COMPILING))
     print_table(found.to_table())
+    typer.echo("best: a find may gain less than the 1 % of `harvestgym suite`, in more seasons (docs/heldout.md)")
 
 
 @group.command("suite")
@@ -120,6 +121,7 @@ def score_on_suite(
     if policy is None:
         require(not (ids or out or name or work), "--policy", "a policy", "none", "--policy expert")
         print_table(list_anchors())
+        typer.echo("`harvestgym score` runs more seasons, and its `best` may gain less than 1 % (docs/heldout.md)")
         return
     if out is not None:
         check_new(check_suffix(out, ".json"))

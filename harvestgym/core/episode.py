@@ -16,6 +16,7 @@ from jax import Array
 
 from .autoreset import Batched, RunState, advance, select, start_episode
 from .env import Env, Timestep
+from .errors import mismatch
 from .policy import Policy
 from .random import key_for
 from .wrappers import unwrapped, unwrapped_state
@@ -85,9 +86,16 @@ def run_to_end(
     return jax.lax.while_loop(is_running, one, (jnp.int32(0), start, total))[1:]
 
 
+def check_seed(seed: Any) -> int:
+    """Return the seed of an episode; raise ConfigError unless it is an integer from 0 to 2^32 - 1."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**32:
+        raise mismatch("seed", f"an integer from 0 to {2**32 - 1}", repr(seed))
+    return int(seed)
+
+
 def seed_key(seed: int) -> Array:
     """Return the random key for the episode of `reset(seed=seed)`; every tool uses it for its first episode."""
-    return jax.random.key(np.uint32(seed % 2**32))
+    return jax.random.key(np.uint32(check_seed(seed)))
 
 
 def episode_keys(key: Array, number: int) -> Array:

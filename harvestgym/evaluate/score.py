@@ -65,10 +65,7 @@ class PolicyScore:
     @property
     def value(self) -> float | None:
         """The score: 0 for doing nothing, 1 for the best known policy; None if the two have nearly the same return."""
-        return self._scale(self.summary.mean)
-
-    def _scale(self, mean: float) -> float | None:
-        return scale_return(mean, {name: point.mean for name, point in self.references.items()})
+        return scale_on(self.id, self.summary.mean)
 
     def __repr__(self) -> str:
         value = "" if self.value is None else f", score {self.value:z.2f}"
@@ -82,7 +79,7 @@ class PolicyScore:
         named = {self.policy: mine} | {f"reference: {name}": point for name, point in self.references.items()}
         rows = []
         for name, point in named.items():
-            numbers = format_mean(*point[1:4]), _format(point.cvar10, 3), _format(self._scale(point.mean), 2)
+            numbers = format_mean(*point[1:4]), _format(point.cvar10, 3), _format(scale_on(self.id, point.mean), 2)
             rows.append((name, *numbers, str(point.seasons)))
         columns = ("policy", "return (95 % interval)", "CVaR 10 %", "score", "seasons")
         return Table(f"{self.policy} on {self.id}, held-out seasons", columns, rows)

@@ -26,6 +26,7 @@ from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, merge, validate
 from harvestgym.core.env import Env
 from harvestgym.core.errors import check_name, mismatch, require, warn_user
+from harvestgym.core.wrappers import unwrapped
 from harvestgym.registry import spec as spec_of
 
 FILE = Path(__file__).with_name("splits.yaml")
@@ -181,12 +182,12 @@ def select_blocks(years: Sequence[int], blocks: Sequence[int]) -> list[int]:
 
 def _select_years(id: str, file: SplitFile) -> dict[str, Any]:
     """Return the weather entities of a farm that replay held-out years, limited to the years of this split."""
-    if not spec_of(id).entry_point.startswith("harvestgym.farm."):
+    farm: Any = unwrapped(spec_of(id).make())
+    if farm.family != "harvestgym.farm.family":
         return {}
     from harvestgym.farm.engine.variables import number_repeats
     from harvestgym.farm.entities.weather.weather import load_recorded_years
 
-    farm: Any = spec_of(id).make()
     found = {}
     for field, of_field in farm.spec.fields.items():
         names = number_repeats([kind for kind, _ in of_field.entities])

@@ -10,7 +10,7 @@ training runs, and its interval also resamples the runs.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -144,7 +144,7 @@ class SuiteResult:
 
 
 def run_suite(
-    policy: str,
+    policy: str | Callable[..., Any],
     ids: Sequence[str] | None = None,
     seasons: int | None = None,
     progress: Progress = ignore_progress,
@@ -154,17 +154,21 @@ def run_suite(
     """Run a policy on the test seasons of the core suite.
 
     Args:
-        policy: the name of a policy that every id knows, or `module:function` or `file.py:function` of a function that
-            receives the id and the environment, and returns a `Policy`, a pair of a wrapped environment and its
-            `Policy`, or None for an id that it does not play. ids: some ids of the suite, in any order; by default,
-            all. seasons: number of seasons of each id, to try a policy; by default, all of the frozen test, which is
-            also the maximum. progress: receives the number of finished ids. work: folder from which an interrupted run
-            continues; needs the extra `data`. options: where the seasons run.
+        policy: the name of a policy that every id knows, or a function of a module, or its name, `module:function` or
+            `file.py:function`. The function receives the id and the environment, and returns a `Policy`, a pair of a
+            wrapped environment and its `Policy`, or None for an id that it does not play.
+        ids: some ids of the suite, in any order; by default, all.
+        seasons: number of seasons of each id, to try a policy; by default, all of the frozen test, which is also the
+            maximum.
+        progress: receives the number of finished ids.
+        work: folder from which an interrupted run continues; needs the extra `data`.
+        options: where the seasons run.
 
     Raises:
         ConfigError: for an unknown id, or a policy that plays none of the ids, and within `splits.sealed`.
     """
     splits.check_open("test")
+    policy = policy if isinstance(policy, str) else f"{policy.__module__}:{policy.__qualname__}"
     if ":" in policy:
         load_object(policy)  # a mistake raises one error here, instead of a failure on each id
     cases = make_cases(policy, ids, seasons)
@@ -206,7 +210,7 @@ def list_anchors() -> Table:
     rows = []
     for id, anchor in read_anchors().items():
         item = splits.list_suite()[id]
-        means = (f"{mean:z.4g}" for mean in (anchor.nothing.mean(), anchor.expert, anchor.best.mean()))
+        means = (f"{round_number(mean):z.4g}" for mean in (anchor.nothing.mean(), anchor.expert, anchor.best.mean()))
         rows.append((id, item.tests, str(item.seasons), *means, anchor.policy))
     columns = ("id", "tests", "seasons", "nothing", "expert", "best known", "its policy")
     return Table(f"Core suite, returns on the test side {splits.digest()[:12]}", columns, rows)

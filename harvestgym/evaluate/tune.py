@@ -144,7 +144,7 @@ def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Prog
 def find_rules(id: str, env: Env[Any, Any]) -> tuple[dict[str, RuleFamily], Mapping[str, Policy]]:
     """Return the rule families of an id, and its policies without numbers."""
     families = family_function(id, "make_rule_families", lambda env: {})(env)
-    named = family_function(id, "policies")(env)
+    named = family_function(id, "policies", lambda env: {})(env)
     fixed = {} if set(families) == {"expert"} else {k: v for k, v in named.items() if k not in UNTUNED}
     return families, fixed
 

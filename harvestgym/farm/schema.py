@@ -293,6 +293,9 @@ def json_schema() -> dict[str, Any]:
 
 def farm_spec(data: Any, where: str) -> FarmSpec:
     """Validate a mapping strictly and return the farm that it describes."""
+    if isinstance(data, dict) and "entities" in data:
+        hint = "fields > Field-0 > entities, or make(FILE, entities={...})"
+        raise mismatch(f"{where} > entities", "no such entry", "one", hint)
     spec = validate(FarmSpec, data, where)
     for i, name in enumerate(spec.fields):
         if name.casefold() != f"field-{i}":

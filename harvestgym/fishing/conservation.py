@@ -11,7 +11,7 @@ is a sink (Pulliam 1988, American Naturalist 132:652): it survives only as long 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +46,7 @@ class RecoveryModel(FishingModel):
     """
 
     problem = "recovery"
+    meaning: ClassVar[str] = "biomass A to add to the stock"
 
     def transition(self, key: Array, state: FishingState, action: Any, params: Any) -> FishingState:
         treated = self.intervene(state, self.units.wanted(action), params)
@@ -77,6 +78,7 @@ class DriverModel(RecoveryModel):
     shows_driver: bool = False
 
     problem = "driver"
+    meaning = "effort A that lowers the driver of the growth law"
 
     def initial(self, key: Array, params: FishingParams) -> FishingState:
         state = super().initial(key, params)

@@ -19,6 +19,7 @@ from gymnasium.wrappers import HumanRendering
 from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
+from harvestgym.core.episode import check_seed
 from harvestgym.core.errors import check_count, check_extras
 from harvestgym.core.wrappers import find_layer
 from harvestgym.render import DEFAULT_WIDTH
@@ -30,7 +31,7 @@ from .monitoring import Monitor
 class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     """A single Gymnasium environment.
 
-    `reset(seed=s)` starts with `jax.random.key(s)` (modulo 2^32); later resets without a seed continue with this key.
+    `reset(seed=s)` starts with `jax.random.key(s)`; later resets without a seed continue with this key.
     `reset(options={"params": p})` changes the parameters for this and all later episodes; other options, such as the
     `start` of a fishery, apply to one episode only.
     """
@@ -68,7 +69,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         if seed is None and not self._begun:
             seed = int(self.np_random.integers(2**32))
-        word = np.asarray((seed or 0) % 2**32, np.uint32)
+        word = np.asarray(check_seed(seed or 0), np.uint32)
         first = self._start(word, np.asarray(seed is not None), np.asarray(True), own)
         self._over = False
         self._log(None, first)

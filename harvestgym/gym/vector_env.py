@@ -15,6 +15,7 @@ from gymnasium.vector.utils import batch_space
 from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
+from harvestgym.core.episode import check_seed
 from harvestgym.core.errors import check_count, check_name, mismatch, require
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.render import DEFAULT_WIDTH
@@ -61,7 +62,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         which, seeds = self._which(options), self._seeds(seed)
         own = self._set_params(options, ("params", "reset_mask"))
         super().reset(seed=seed if isinstance(seed, int) else None)
-        words = np.array([(s or 0) % 2**32 for s in seeds], np.uint32)
+        words = np.array([s or 0 for s in seeds], np.uint32)
         first = self._start(words, np.array([s is not None for s in seeds]), which, own)
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
@@ -80,12 +81,9 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         """Return one seed per environment; None for environments that continue with their key."""
-        if seed is None:
-            seeds: list[int | None] = [None] * self.num_envs
-        elif isinstance(seed, Iterable) and not isinstance(seed, str):
-            seeds = [None if s is None else _check_seed(s) for s in seed]
-        else:
-            seeds = [_check_seed(seed) + i for i in range(self.num_envs)]
+        several = isinstance(seed, Iterable) and not isinstance(seed, str)
+        given: Any = seed if several else (None if seed is None else check_seed(seed) + i for i in range(self.num_envs))
+        seeds = [None if s is None else check_seed(s) for s in given]
         require(len(seeds) == self.num_envs, "seed", f"a seed for each of {self.num_envs} environments", len(seeds))
         if self._begun:
             return seeds
@@ -182,12 +180,6 @@ def make_vec(
     made = VecEnv(env, num_envs, None, autoreset_mode, render_mode)
     made.render_width = check_count("render_width", render_width)
     return made
-
-
-def _check_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise mismatch("seed", "an integer, 0 or more", repr(seed))
-    return int(seed)
 
 
 def _vector_info(info: Info, which: np.ndarray) -> Info:

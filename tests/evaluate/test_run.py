@@ -31,6 +31,7 @@ from harvestgym.evaluate.run import (
 )
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm.family import summary
+from harvestgym.registry import unregister
 from tests.long_form import long, some
 from tests.toy_env import Stock
 
@@ -238,3 +239,27 @@ def test_abbreviations_are_explained_below_the_table(fishery: harvestgym.Env) ->
     found = evaluate_id(SURVEY, "none", 1, env=fishery)
     shown = {line.partition(": ")[0] for line in found.describe()}
     assert {"AAV", "time below B_MSY"} <= shown
+
+
+def test_a_registered_variant_has_the_policies_and_the_years_of_its_family() -> None:
+    """Its module has only the function that makes it."""
+    harvestgym.register("rl/dry-bean-v0", "tests.evaluate.variant:dry_bean", price=3.0)
+    try:
+        found = evaluate_together("rl/dry-bean-v0", ["expert", "none"], 2, split="test")
+        assert found["expert"].returns.min() > found["none"].returns.max() >= 0
+        assert "yield kg" in found["expert"].columns
+        weather = splits.split("rl/dry-bean-v0", "test").overrides["entities"]["Field-0/Weather-0"]
+        assert weather == {"extends": "seattle", "rain_factor": 0.5, "years": [2013, 2015]}
+    finally:
+        unregister("rl/dry-bean-v0")
+
+
+def test_an_environment_of_your_own_has_random_policies_and_no_columns() -> None:
+    harvestgym.register("toy/stock-v0", "tests.toy_env:Stock")
+    try:
+        found = evaluate_id("toy/stock-v0", "random", 3)
+        assert found.columns == {} and found.notes == () and len(found.returns) == 3
+        with pytest.raises(ConfigError, match="toy/stock-v0: expected a known policy, got 'expert'"):
+            evaluate_id("toy/stock-v0", "expert", 3, split="test")
+    finally:
+        unregister("toy/stock-v0")

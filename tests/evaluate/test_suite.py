@@ -12,7 +12,7 @@ import pytest
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.run import evaluate_id
+from harvestgym.evaluate.run import evaluate_id, policy_named
 from harvestgym.evaluate.statistics import ConfidenceInterval
 from harvestgym.evaluate.suite import Seasons, SuiteResult, list_anchors, read_anchors, run_suite
 
@@ -137,3 +137,18 @@ def test_the_list_has_what_each_id_tests() -> None:
     table = list_anchors()
     assert [row[:3] for row in table.rows] == [(id, item.tests, str(item.seasons)) for id, item in SUITE.items()]
     assert splits.digest()[:12] in table.title
+
+
+def enter_stocks(id: str, env: Any) -> Any:
+    return policy_named(id, env, "none") if id == STOCKS else None
+
+
+def test_a_function_enters_like_its_name() -> None:
+    by_object = run_suite(enter_stocks, [STOCKS], seasons=5)
+    assert by_object.policy == "tests.evaluate.test_suite:enter_stocks"
+    np.testing.assert_array_equal(by_object.seasons[STOCKS]["return"], read_anchors()[STOCKS].nothing[:5])
+
+
+def test_equal_anchors_are_printed_alike() -> None:
+    for row in list_anchors().rows:
+        assert row[-1] != "expert" or row[4] == row[5], row

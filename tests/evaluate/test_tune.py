@@ -89,12 +89,12 @@ def test_rules_that_look_at_the_test_split_are_refused(monkeypatch: pytest.Monke
 
 
 def test_an_id_without_rules_is_refused() -> None:
-    registry.register("test/reeds-v0", "tests.evaluate.reeds:reeds")
+    registry.register("toy/stock-v0", "tests.toy_env:Stock")
     try:
-        with pytest.raises(ConfigError, match="test/reeds-v0: expected an environment with rules to tune"):
-            tune_rules("test/reeds-v0", 0, SMALL)
+        with pytest.raises(ConfigError, match="toy/stock-v0: expected an environment with rules to tune"):
+            tune_rules("toy/stock-v0", 0, SMALL)
     finally:
-        registry.unregister("test/reeds-v0")
+        registry.unregister("toy/stock-v0")
 
 
 @long

@@ -114,3 +114,15 @@ def test_every_parameter_that_is_listed_can_be_given(id: str) -> None:
 def test_a_law_is_changed_by_the_names_in_its_table() -> None:
     assert make("walleye-v0", ages=7).params.law.stocks == 8
     assert float(make("walleye-v0", kappa=0.3).params.law.growth) == pytest.approx(0.3)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("id", "meaning"),
+    [
+        ("driver-v0", "effort A that lowers the driver of the growth law, at a cost of A**2, from 0 to 3"),
+        ("logistic-v0", "catch to allow, from 0 to"),
+    ],
+)
+def test_the_meaning_of_an_action_is_described(id: str, meaning: str) -> None:
+    (table,) = (table for table in describe(make(id)) if "actions" in table.sections)
+    assert table.rows[0][2].startswith(meaning)

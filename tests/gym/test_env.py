@@ -268,3 +268,10 @@ def test_a_notebook_shows_a_small_table() -> None:
 def test_a_reset_without_parameters_uses_the_default_ones(core: Any) -> None:
     key = jax.random.key(3)
     assert data_equivalence(jax.device_get(core.reset(key)[1].obs), jax.device_get(core.reset(key, core.params)[1].obs))
+
+
+@pytest.mark.parametrize("id", ["fishing/logistic-v0", "forager/two-biome-v0"])
+def test_a_seed_beyond_32_bits_is_refused(id: str) -> None:
+    """It gave the episode of the seed modulo 2^32."""
+    with gymnasium.make(id) as env, pytest.raises(ConfigError, match="seed: expected an integer from 0 to 4294967295"):
+        env.reset(seed=2**32)

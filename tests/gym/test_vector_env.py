@@ -151,8 +151,8 @@ def test_wrong_calls_are_refused() -> None:
 def test_wrong_seed_changes_nothing_and_numpy_seeds_are_accepted() -> None:
     ours, twin = VecEnv(Stock(), N), VecEnv(Stock(), N)
     assert_same(ours.reset(seed=np.int64(3)), twin.reset(seed=3))  # pyright: ignore[reportArgumentType]
-    for seed in (-1, 1.5, True, "ab", [1, -2, 3], [1, "2", 3]):
-        with pytest.raises(ConfigError, match="seed: expected an integer, 0 or more, got"):
+    for seed in (-1, 2**32, 2**32 - 1, 1.5, True, "ab", [1, -2, 3], [1, "2", 3]):
+        with pytest.raises(ConfigError, match="seed: expected an integer from 0 to 4294967295, got"):
             ours.reset(seed=seed)  # pyright: ignore[reportArgumentType]
     assert_same(ours.step(np.array([1, 1, 1])), twin.step(np.array([1, 1, 1])))
     assert_same(ours.reset(seed=np.arange(N)), twin.reset(seed=[0, 1, 2]))  # pyright: ignore[reportArgumentType]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -133,9 +134,8 @@ def _parameter_text(parameter: Parameter) -> str:
 
 
 def _observation_table(env: FarmModel) -> Table:
-    metas_of_entries = [item.variable.meta for item in env.plan.items for _ in range(item.size)]
-    entries = enumerate(zip(env.plan.labels, metas_of_entries, strict=True))
-    rows = [(str(i), n, _codes_text(m)) for i, (n, m) in entries]
+    metas = [item.variable.meta for item in env.plan.items for _ in range(item.size)]
+    rows = [(str(i), n, _codes_text(m)) for i, (n, m) in enumerate(zip(env.plan.labels, metas, strict=True))]
     return Table("Observation", ("entry", "name", "range"), rows, ("observations",))
 
 
@@ -150,9 +150,11 @@ def _request_table(env: FarmModel) -> Iterator[Table]:
 
 def context_table(env: FarmModel) -> Table:
     """Make the table of the randomly drawn parameters and their positions in the observation."""
-    pairs = zip(env.contexts.draws, env.contexts.texts(env.params), strict=True)
-    rows = [(d.name, text, ", ".join(d.features) if d.shown else "hidden") for d, text in pairs]
-    columns = ("what", "drawn from", "name at the end of the observation")
+    draws, texts = env.contexts.draws, env.contexts.texts(env.params)
+    number = count(len(env.plan.labels))
+    seen = [", ".join(f"{next(number)} {name}" for name in d.features if d.shown) for d in draws]
+    rows = [(d.name, text, names or "hidden") for d, text, names in zip(draws, texts, seen, strict=True)]
+    columns = ("what", "drawn from", "entries and names in the observation")
     return Table(f"Context, drawn {env.contexts.when}", columns, rows, ("rules", "observations"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def say_goal(env: FishingModel) -> tuple[str, ...]:
 
 
 def _callables(env: FishingModel) -> Table:
-    parts = [(name, getattr(env.params, name)) for name in CALLABLES]
+    parts = ((name, getattr(env.params, name)) for name in CALLABLES)
     present = [(name, part) for name, part in parts if type(part) not in (type(None), Noise)]
     rows = [(name, type(part).__name__, (type(part).__doc__ or "").partition("\n")[0]) for name, part in present]
     rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
@@ -57,8 +57,10 @@ def _callables(env: FishingModel) -> Table:
 
 def _spaces(env: FishingModel) -> Table:
     units = env.units
-    what = "share of the stock to catch" if units.control == "rate" else "catch to allow"
-    high = 1.0 if units.control == "rate" else units.bound
+    rate = ("share of the stock to catch", 1.0)
+    what, high = rate if units.control == "rate" else ("catch to allow", units.bound)
+    if isinstance(env, RecoveryModel):
+        what = f"{env.meaning}, at a cost of A**{float(cast(Any, env.params).exponent):g}"
     scale = f"{units.levels} levels" if units.levels else units.scale
     action = f"{what}, from 0 to {high:g}, {scale}; one for each target"
     return make_spaces_table(env, action, f"observed biomass, from 0 to {units.bound:g}, {units.scale}")

@@ -238,3 +238,9 @@ def test_a_keyword_that_belongs_to_a_part_says_so(keyword: str, hint: str) -> No
     with pytest.raises(TypeError) as error:
         harvestgym.make(ID, **{keyword: 1})
     assert str(error.value) == f"make() got an unexpected keyword argument {keyword!r}; try {hint}"
+
+
+def test_entities_outside_a_field_are_shown_their_place(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("extends: farm/bean-1x1-v0\nentities: {Weather-0: lille}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"try fields > Field-0 > entities, or make\(FILE, entities="):
+        harvestgym.make(str(tmp_path / "mine.yaml"))

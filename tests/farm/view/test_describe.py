@@ -9,7 +9,7 @@ from harvestgym.core.view.tables import Table
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.family import describe
 from harvestgym.farm.schema import farm_spec
-from harvestgym.farm.view.describe import rules_table
+from harvestgym.farm.view.describe import context_table, rules_table
 
 
 def tables(id: str, **changes: Any) -> dict[str, Table]:
@@ -44,3 +44,11 @@ def test_a_soil_says_how_much_water_and_nitrogen_a_plot_holds() -> None:
     rows = {row[1]: row[3] for row in tables("farm/bean-1x1-v0")["Entities"].rows}
     water = "A plot holds 180 L at field capacity, 110 L when wilting"
     assert rows["Soil-0"].endswith(f"{water}, and starts with 12 to 20 g/m2 of nitrogen.")
+
+
+def test_the_entries_of_a_context_are_numbered_to_the_end_of_the_observation() -> None:
+    env: Any = harvestgym.make("farm/contexts-1x1-v0")
+    numbers = [
+        int(part.split()[0]) for row in context_table(env).rows for part in row[2].split(", ") if part[0].isdigit()
+    ]
+    assert numbers == list(range(len(env.plan.labels), env.observation_space.shape[0]))
