@@ -87,7 +87,7 @@ def show(
     check_each_name(f"section of {id}", sections or (), [*offered, "all"])
     console.print(f"{id}  {registry.doc(id, env)}", markup=False, highlight=False)
     if text := registry.hard(id):
-        console.print(f"What is hard. {text}", markup=False, highlight=False)
+        console.print(f"Why it is hard: {text}", markup=False, highlight=False)
     wanted = offered if "all" in (sections or ()) else sections
     for table in tables if wanted else _make_overview(env, tables, offered):
         if not wanted or set(wanted) & set(table.sections):

@@ -1,4 +1,4 @@
-"""Groups of things that are alike."""
+"""Grouping of items by key."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def check_sides(aperture: int | tuple[int, int]) -> tuple[int, int]:
     rows, cols = (aperture, aperture) if isinstance(aperture, int | np.integer) else tuple(aperture)
     for name, side in (("rows", rows), ("columns", cols)):
         if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:
-            raise mismatch("aperture", "whole sides of at least 1", repr(aperture))
+            raise mismatch("aperture", "an integer, or two integers, of at least 1", repr(aperture))
         require(side % 2 != 0, "aperture", f"odd {name}", side, f"{side - 1} or {side + 1}, for an agent in the centre")
     require(int(rows) * int(cols) <= MAX_SURVEY, "aperture", f"at most {MAX_SURVEY} cells in view", f"{rows} x {cols}")
     return int(rows), int(cols)

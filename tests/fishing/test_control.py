@@ -145,7 +145,7 @@ def test_figure_has_the_optimum(fishery: FishingModel) -> None:
         "action": np.zeros((12, 1)),
     }
     panels = {axes.get_title(): axes for axes in figure(fishery, made).axes}
-    assert [*panels][:3] == ["Stock", "Catch of the year", "Harvest rate"]
+    assert [*panels][:3] == ["Stock", "Catch per year", "Harvest rate"]
     policy = panels["Policy"]
     optimum = next(line for line in policy.lines if "optimum" in line.get_label())
     x, y = optimum.get_data()

@@ -330,7 +330,7 @@ def test_an_agent_with_predict_is_recorded_and_drawn() -> None:
     panels = {panel.get_title(): panel for panel in figure(env, record).axes}
     labels = [line.get_label() for line in panels["Policy"].lines]
     assert any("optimum" in str(label) for label in labels) and len(labels) > 1
-    drawn = np.concatenate([np.ravel(line.get_ydata()) for line in panels["Catch of the year"].lines])
+    drawn = np.concatenate([np.ravel(line.get_ydata()) for line in panels["Catch per year"].lines])
     assert np.isclose(drawn, record["catch"][1:].sum(1)[0]).any()
 
 

@@ -190,8 +190,8 @@ def test_an_aperture_is_a_side_or_rows_and_columns(aperture, rows_and_columns):
     [
         (4, "expected odd rows, got 4; try 3 or 5"),
         ((3, 6), "expected odd columns, got 6; try 5 or 7"),
-        (0, "aperture: expected whole sides of at least 1, got 0"),
-        ((1.5, 3), "aperture: expected whole sides"),
+        (0, "aperture: expected an integer, or two integers, of at least 1, got 0"),
+        ((1.5, 3), "aperture: expected an integer"),
         ((11, 3), r"expected rows within the world \(9\), got 11; try at most 9"),
         ((3, 13), r"expected columns within the world \(12\), got 13; try at most 11"),
     ],

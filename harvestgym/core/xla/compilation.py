@@ -3,7 +3,7 @@
 Internals: the name of one XLA compiler option, which raises an exception in versions that lack it; the word "compil" in
 the names of compiling functions in JAX and Numba; the argument `check_vma` of `jax.shard_map`, whose check rejects
 loops that start from constants.
-Gain: `QUICK` halves the compile time; one call to one program uses all devices.
+Benefit: `QUICK` halves the compile time; one call to one program uses all devices.
 Without it: such programs are compiled with full optimisation, and slow compilations are not reported. There is no other
 way to use several devices, so `HARVESTGYM_XLA=off` does not affect `map_over_shards`.
 """

@@ -17,7 +17,7 @@ If several kernels of a batch read a value, XLA computes it in each of them: the
 computed 44 instead of 5 times a day. `compute_once` prevents this; a rollout of `farm/full-1x1-v0` takes 0.6 times
 as long. It leaves single kernels as they are and needs no internals either.
 
-Gain: a step of `farm/full-1x1-v0` takes a third of the time that it takes with `HARVESTGYM_XLA=off`.
+Benefit: a step of `farm/full-1x1-v0` takes a third of the time that it takes with `HARVESTGYM_XLA=off`.
 Without it: plain `jax.jit` compiles the same programs, as on devices other than a CPU.
 """
 

@@ -5,7 +5,7 @@ memory mappings. Linux allows 65,530 mappings per process, and LLVM aborts a pro
 programs reach this limit, for example the programs of two dozen farms with rollouts, planners and tuning.
 
 Internals: `jax._src.xla_bridge.backends_are_initialized`; on Linux, the names of XLA's threads.
-Gain: an error that explains what to do, instead of a process that hangs, no matter which code used JAX before the
+Benefit: an error that explains what to do, instead of a process that hangs, no matter which code used JAX before the
 fork; programs are dropped before they exceed the limit.
 Without it: JAX use is only detected if it came from this package. `HARVESTGYM_XLA=off` does not affect this module.
 

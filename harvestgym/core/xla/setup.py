@@ -10,8 +10,8 @@ Neither affects results, and neither is changed if the user has set it in JAX or
   simulating a farm day. JAX reads this setting once, when it starts its CPU client; it is not changed afterwards.
 
 Internals: the names of four JAX configuration options.
-Gain: the cache halves the time to the first step; with JAX 0.10, a step of `farm/full-1x1-v0` through `gymnasium.make`
-took 44 us in the calling thread and 69 us in another.
+Benefit: the cache halves the time to the first step; with JAX 0.10, a step of `farm/full-1x1-v0` through
+`gymnasium.make` took 44 us in the calling thread and 69 us in another.
 Without it: every process compiles its programs, and every call waits for an XLA thread.
 """
 

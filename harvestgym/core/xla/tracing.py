@@ -1,7 +1,7 @@
 """Detection of traced values, which represent numbers that are not known yet.
 
 Internals: the class `jax.core.Tracer`, which JAX exports without documenting it.
-Gain: constructors can check their arguments and still be called in a compiled function.
+Benefit: constructors can check their arguments and still be called in a compiled function.
 Without it: no public function detects these values, so `HARVESTGYM_XLA=off` does not affect this module.
 
 This module does not import JAX, so that files can be checked without it.

@@ -113,7 +113,7 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
         caught.append(Line("share that the optimum would take", best, BEST, style="dots"))
         # Ignore the last years, in which the optimal policy takes the whole stock if the end pays nothing for it.
         high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
-    catches = _chart(env, "Catch of the year", _unit(env), caught, levels.catch)
+    catches = _chart(env, "Catch per year", _unit(env), caught, levels.catch)
     rates = _chart(env, "Harvest rate", "share", taken, levels.rate)
     return [replace(catches, ends=(0.0, high)), replace(rates, ends=(0.0, _find_top(taken, levels.rate)))]
 

@@ -145,7 +145,7 @@ class FarmPage(Page):
             self._facts(self.session.facts(self.field, self.plot))
             rest = [fact for fact in self.session.facts(self.field, None) if not fact.name.startswith("Weather")]
             if rest:
-                words("h2", "Known about the field")
+                words("h2", "What you know about the field")
                 self._facts(rest)
 
     @staticmethod

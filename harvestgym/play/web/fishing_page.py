@@ -85,7 +85,7 @@ class FishingPage(Page):
             return self._chart("Score so far", [Line("", np.cumsum([0.0, *self.session.rewards]), STOCK_COLOURS[1])])
         caught = self.session.record["catch"].reshape(self.session.steps + 1, -1).sum(1).astype(float)
         caught[0] = np.nan
-        return self._chart("Catch of the year", [Line("", caught, CATCH_COLOUR)])
+        return self._chart("Catch per year", [Line("", caught, CATCH_COLOUR)])
 
     def _chart(self, title: str, lines: list[Line]) -> Chart:
         """Make a chart over all years; its axis starts at zero, so that small changes look small."""
