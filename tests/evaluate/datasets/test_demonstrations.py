@@ -110,7 +110,7 @@ def test_a_persons_episode_is_taken_step_by_step() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "says"),
-    [({"rewards": [1.0, 2.0]}, "one observation .and info. more"),
+    [({"rewards": [1.0, 2.0]}, "one more observation .and info. than"),
      ({"infos": [{}]}, "got 2 observations, 1 infos"),
      ({"observations": [1, 2, 3][:1], "actions": [], "rewards": [], "terminated": [], "truncated": []}, "at least one"),
      ({"observations": [np.zeros(2), np.zeros(3)]}, "expected steps of the same structure")],
