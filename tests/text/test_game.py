@@ -115,7 +115,7 @@ def test_an_order_without_effect_is_reported_after_a_wait_too(games: dict[str, T
     game = games[FARM]
     for end in ("done", "wait 5"):
         game.reset(3)
-        assert "day 0, 25 April: harvest bean: cost 0, no effect" in game.step(f"harvest\n{end}").text
+        assert "day 0, 25 April: harvest bean: cost 0, nothing was ripe, no effect" in game.step(f"harvest\n{end}").text
     assert "no effect" not in game.step("done").text
 
 
