@@ -157,7 +157,7 @@ def test_rivals_play_the_same_weather(season: FarmSession) -> None:
 
 def test_years_of_a_fishery() -> None:
     session = start_session("fishing/logistic-v0", 1, 5)
-    assert isinstance(session, FishingSession) and session.rivals == ["expert", "sdp-finite"]
+    assert isinstance(session, FishingSession) and session.rivals == ["expert", "sdp-finite", "none"]
     while not session.over:
         session.fish([0.05])
     left = float(session.last["biomass"])
