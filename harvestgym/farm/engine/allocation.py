@@ -1,4 +1,4 @@
-"""How the hosts on a plot share its water and nutrients."""
+"""The allocator, which divides the water and nutrients of each plot among its hosts and conserves the totals."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_the_registered_environment_has_the_episodes_of_the_functional_one(name)
     assert isinstance(fast, ForagerGym)
     assert fast.observation_space == slow.observation_space
     actions = np.random.default_rng(0).integers(0, 4, 40).tolist()
-    for seed in (5, None, None, 2**40 + 1):
+    for seed in (5, None, None, 2**32 - 1):
         results = [env.reset(seed=seed) for env in (fast, slow)]
         assert_same(*results)
         for action in actions:
