@@ -149,7 +149,12 @@ def _list_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[
 def record(env: FishingModel, state: FishingState, action: Any, timestep: Any, params: FishingParams) -> dict[str, Any]:
     """Return the arrays to record for a year."""
     law, seen = env.law(state, params), env.units.survey(timestep.obs)
-    seen = jnp.delete(seen, law.seen) if env.shows_year else seen
-    kept = {"stock": state.stock, "biomass": law.biomass(state.stock), "seen": seen}
-    kept |= {name: getattr(state, name) for name in ("catch", "quota", "rate")}
+    kept = {
+        "stock": state.stock,
+        "biomass": law.biomass(state.stock),
+        "seen": jnp.delete(seen, law.seen) if env.shows_year else seen,
+        "catch": state.catch,
+        "quota": state.quota,
+        "rate": state.rate,
+    }
     return kept | ({"driver": timestep.info["driver"]} if isinstance(env, DriverModel) else {})

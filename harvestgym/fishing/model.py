@@ -324,8 +324,13 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         return after, self._timestep(after, obs, reward, params)
 
     def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:
-        year = {"biomass": self.law(state, params).biomass(state.stock), "catch": add_up(state.catch)}
-        year |= {"quota": add_up(state.quota), "rate": find_highest(state.rate), "year": state.year}
+        year = {
+            "biomass": self.law(state, params).biomass(state.stock),
+            "catch": add_up(state.catch),
+            "quota": add_up(state.quota),
+            "rate": find_highest(state.rate),
+            "year": state.year,
+        }
         return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in iterate_metas(EpisodeTally)}
 
     def count(self, info: Mapping[str, Any], action: Any = None) -> dict[str, Array]:
