@@ -94,14 +94,15 @@ def keep_error() -> Iterator[None]:
 def reveal_errors() -> Iterator[None]:
     """Raise the error of a Python function in compiled code unchanged, without JAX's error and log around it."""
     log = logging.getLogger("jax._src.callback")
+    before, log.disabled = log.disabled, True
     _KEPT.clear()
-    log.disabled = True
     try:
         yield
     except RuntimeError as error:
         raise _KEPT[0] if _KEPT else error from None
     finally:
-        log.disabled = False
+        log.disabled = before
+        _KEPT.clear()
 
 
 @contextmanager
