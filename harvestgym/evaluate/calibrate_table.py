@@ -96,7 +96,8 @@ class Calibration(NamedTuple):
         Weather tables are named relative to the folder of the environment's file.
         """
         known = {name: {k: v for k, v in zip(COLUMNS_OF_FIT, rest, strict=True) if v == v} for name, *rest in self.rows}
-        values = [dict(zip(self.compare().columns, row, strict=True)) for row in self.values]
+        columns = self.compare().columns
+        values = [dict(zip(columns, row, strict=True)) for row in self.values]
         numbers = {"parameters": known, "values": values, "notes": self.notes}
         if ".png" in files:
             draw_figure(self.charts, self.across, 1).savefig(files[".png"], dpi=110)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
 from textwrap import shorten
@@ -33,9 +34,6 @@ from harvestgym.registry import spec as spec_of
 
 from . import splits
 from .statistics import Summary, summarise
-
-ABBREVIATIONS: dict[str, str] = read_file(Path(__file__).with_name("abbreviations.yaml"))
-"""The names of results that need an explanation, and their meanings."""
 
 BATCH = 50
 """Episodes per compiled call; progress is reported between calls."""
@@ -123,7 +121,8 @@ class Evaluation:
         labels = {name: values for name, values in self.columns.items() if not is_numeric(values)}
         plots = {name: f", over {v.shape[1]} plots" * (v.shape[1:] > (1,)) for name, v in labels.items()}
         counts = [f"{name}{plots[name]}: {format_counts(count_labels(v))}" for name, v in labels.items()]
-        meanings = [f"{name}: {ABBREVIATIONS[name]}" for name in self.columns if name in ABBREVIATIONS]
+        words = read_abbreviations()
+        meanings = [f"{name}: {words[name]}" for name in self.columns if name in words]
         return [interval] * (len(self.returns) > 1) + counts + meanings + [*self.notes]
 
     def _repr_html_(self) -> str:
@@ -157,6 +156,12 @@ class Comparison(dict[str, Evaluation]):
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
         return self.to_table()._repr_html_()
+
+
+@cache
+def read_abbreviations() -> dict[str, str]:
+    """Return the names of results that need an explanation, and their meanings."""
+    return read_file(Path(__file__).with_name("abbreviations.yaml"))
 
 
 def is_numeric(values: np.ndarray) -> bool:

@@ -14,14 +14,14 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import COLOURS, Chart, Line
 from harvestgym.core.view.tables import format_value
 from harvestgym.core.yaml_io import read_file
-from harvestgym.evaluate.run import ABBREVIATIONS
+from harvestgym.evaluate.run import read_abbreviations
 from harvestgym.play.session import Rival, Session
 from harvestgym.registry import MAX_SEED
 
 from .elements import box, bullets, button, card, chart, number, show_message, words
 
 STYLE = Path(__file__).with_name("style.css")
-RESULT_WORDS: dict[str, str] = ABBREVIATIONS | read_file(Path(__file__).with_name("results.yaml"))
+RESULT_WORDS: dict[str, str] = read_abbreviations() | read_file(Path(__file__).with_name("results.yaml"))
 """Plain words for the names of results; a result with an empty name is not shown."""
 
 BLUR_BUTTONS = """
