@@ -48,9 +48,6 @@ PARALLEL = {
 FIRST_STEPS = 5_000
 """Number of steps for which an endless episode is evaluated and recorded, and after which its twin id truncates it."""
 
-MAX_SEED = 2**32 - 1
-"""The largest seed of an episode."""
-
 FAMILY_KEYS = {"fishing": {"law", "noise", "problem", "Tmax"}, "forager": {"kinds", "aperture", "density", "regions"}}
 """Keys that identify a fishery file or a forager file; every other file is a farm file."""
 

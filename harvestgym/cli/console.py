@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harvestgym.core.errors import check_extras, check_parent, check_suffix
+from harvestgym.core.errors import MAX_SEED, check_extras, check_parent, check_suffix
 from harvestgym.core.loading import allow_modules
 from harvestgym.evaluate.export import StartBar, check_new
-from harvestgym.registry import FARM_SUFFIXES, MAX_SEED
+from harvestgym.registry import FARM_SUFFIXES
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,7 +16,7 @@ from jax import Array
 
 from .autoreset import Batched, RunState, advance, select, start_episode
 from .env import Env, Timestep
-from .errors import mismatch
+from .errors import check_seed
 from .policy import Policy
 from .random import key_for
 from .wrappers import unwrapped, unwrapped_state
@@ -84,13 +84,6 @@ def run_to_end(
         return now + 1, *kept
 
     return jax.lax.while_loop(is_running, one, (jnp.int32(0), start, total))[1:]
-
-
-def check_seed(seed: Any) -> int:
-    """Return the seed of an episode; raise ConfigError unless it is an integer from 0 to 2^32 - 1."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**32:
-        raise mismatch("seed", f"an integer from 0 to {2**32 - 1}", repr(seed))
-    return int(seed)
 
 
 def seed_key(seed: int) -> Array:

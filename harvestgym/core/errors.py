@@ -17,6 +17,9 @@ from typing import Any, TypeVar
 
 ResultT = TypeVar("ResultT")
 
+MAX_SEED = 2**32 - 1
+"""The largest seed of an episode."""
+
 LENGTHS = ("horizon#day", "horizon", "Tmax", "years", "days", "steps", "length", "max_steps", "max_episode_steps")
 """Names for the length of an episode, in files and in other libraries."""
 
@@ -182,6 +185,13 @@ def check_count(what: str, number: Any) -> int:
     if isinstance(number, bool) or not isinstance(number, Integral) or not 1 <= int(number) < 2**31:
         raise mismatch(what, "an integer, 1 or more", repr(number))
     return int(number)
+
+
+def check_seed(seed: Any) -> int:
+    """Return the seed of an episode; raise ConfigError unless it is an integer from 0 to `MAX_SEED`."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= int(seed) <= MAX_SEED:
+        raise mismatch("seed", f"an integer from 0 to {MAX_SEED}", repr(seed))
+    return int(seed)
 
 
 class UnknownKeywordError(ConfigError, TypeError):

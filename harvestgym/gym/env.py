@@ -19,8 +19,7 @@ from gymnasium.wrappers import HumanRendering
 from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
-from harvestgym.core.episode import check_seed
-from harvestgym.core.errors import check_count, check_extras
+from harvestgym.core.errors import check_count, check_extras, check_seed
 from harvestgym.core.wrappers import find_layer
 from harvestgym.render import DEFAULT_WIDTH
 

@@ -15,8 +15,7 @@ from gymnasium.vector.utils import batch_space
 from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
-from harvestgym.core.episode import check_seed
-from harvestgym.core.errors import check_count, check_name, mismatch, require
+from harvestgym.core.errors import check_count, check_name, check_seed, mismatch, require
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.render import DEFAULT_WIDTH
 

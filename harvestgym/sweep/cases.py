@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue
 
 from harvestgym.core.config import Strict, locate_tuned
-from harvestgym.core.errors import ConfigError, mismatch
+from harvestgym.core.errors import MAX_SEED, ConfigError, mismatch
 from harvestgym.core.loading import load_object
 from harvestgym.core.yaml_io import read_file
-from harvestgym.registry import FARM_SUFFIXES, MAX_SEED
+from harvestgym.registry import FARM_SUFFIXES
 
 SOURCES = (".py", ".yaml", ".csv")
 """Suffixes of those files of the package that affect results."""

@@ -12,7 +12,7 @@ from threading import Lock, main_thread
 from typing import Any, NamedTuple
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_name, mismatch, require
+from harvestgym.core.errors import MAX_SEED, ConfigError, check_name, mismatch, require
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.score import scale_on
 from harvestgym.play.start_session import start_session
@@ -218,6 +218,6 @@ def _read_saved(text: str) -> tuple[str, dict[str, Any], int, list[str]]:
     if not isinstance(saved, dict) or {name: type(value) for name, value in saved.items()} != SAVED:
         raise mismatch("saved game", f"JSON with {', '.join(SAVED)}", repr(text[:40]))
     id, overrides, seed, messages = (saved[name] for name in SAVED)
-    if not 0 <= seed <= registry.MAX_SEED or not all(isinstance(message, str) for message in messages):
-        raise mismatch("saved game", f"a seed up to {registry.MAX_SEED} and messages in text", "other values")
+    if not 0 <= seed <= MAX_SEED or not all(isinstance(message, str) for message in messages):
+        raise mismatch("saved game", f"a seed up to {MAX_SEED} and messages in text", "other values")
     return id, overrides, seed, messages

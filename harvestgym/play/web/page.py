@@ -10,13 +10,12 @@ from uuid import uuid4
 import numpy as np
 from nicegui import app, background_tasks, run, ui
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import MAX_SEED, ConfigError
 from harvestgym.core.view.scene import COLOURS, Chart, Line
 from harvestgym.core.view.tables import format_value
 from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate.run import read_abbreviations
 from harvestgym.play.session import Rival, Session
-from harvestgym.registry import MAX_SEED
 
 from .elements import box, bullets, button, card, chart, number, show_message, words
 
