@@ -95,7 +95,7 @@ def make_policy_tables(found: dict[str, Any]) -> list[Table]:
         for one in [found[side][f"{kind} / own rule"]]
     ]
     columns = ("side", "stocks", "policy", "median (95 % interval)", "median (quartiles)")
-    return [*tables, Table("One policy for all stocks, return / return of the stock's own rule", columns, shared)]
+    return [*tables, Table("One policy for all stocks: its return relative to each stock's own rule", columns, shared)]
 
 
 def make_stock_table() -> Table:
