@@ -80,7 +80,7 @@ def show(
     sections: Annotated[list[str] | None, typer.Argument(help=f"all, or some of {', '.join(SECTIONS)}")] = None,
     allow: Allow = None,
 ) -> None:
-    """Show the contents of an id: an overview, or the requested sections with units, ranges and sources."""
+    """Describe an environment: an overview, or the requested sections with units, ranges and sources."""
     env, console = registry.make(id), make_console()
     tables = registry.family_function(id, "describe")(env)
     offered = [name for name in SECTIONS if any(name in table.sections for table in tables)]

@@ -99,7 +99,7 @@ def score(
     with progress_bars() as start_bar:
         found = score_policy(id, policy, episodes, start_bar(f"{policy} on {id}", episodes, COMPILING))
     print_table(found.to_table())
-    typer.echo("best: a find may gain less than the 1 % of `harvestgym suite`, in more seasons (docs/heldout.md)")
+    typer.echo("Unlike in `harvestgym suite`, `best` may gain less than 1 %, over more seasons (docs/heldout.md)")
 
 
 @group.command("suite")
@@ -208,10 +208,10 @@ def calibrate(
     out: Annotated[Path | None, typer.Option(help="folder for the fitted file, its numbers and a picture")] = None,
     allow: Allow = None,
 ) -> None:
-    """Fit a fishery to yearly biomass and catch, or a farm to measured seasons: their days, or a row for each.
+    """Fit a fishery to yearly biomass and catch, or a farm to measured seasons, with one row per day or per season.
 
     Measurements have the unit of the column's name, and are compared with the mean over all plots, including empty
-    ones; a name such as Soil-0.available_Water[0, 1] is one plot. docs/calibration.md lists the columns that set a
+    ones; a name such as Soil-0.available_Water[0, 1] selects one plot. docs/calibration.md lists the columns that set a
     season's start, treatment and parameters.
     """
     from harvestgym.evaluate.calibrate_table import calibrate_table

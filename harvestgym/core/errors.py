@@ -27,7 +27,7 @@ LENGTHS = ("horizon#day", "horizon", "Tmax", "years", "days", "steps", "length",
 class ConfigError(ValueError):
     """A user error in a file, a name or an action; it is raised before anything is changed.
 
-    Its `args` are the messages; an error of `map_all` may have several.
+    Its `args` are the messages; an error from `map_all` may have several.
     """
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ def mismatch(where: object, expected: str, got: object, hint: str = "") -> Confi
 
 
 def require(holds: object, where: object, expected: str, got: object, hint: str = "") -> None:
-    """Raise the `mismatch` of the other arguments unless a condition holds."""
+    """Raise the error that `mismatch` makes from the other arguments unless a condition holds."""
     if not holds:
         raise mismatch(where, expected, got, hint)
 
@@ -85,7 +85,7 @@ _KEPT: list[Exception] = []
 
 @contextmanager
 def keep_error() -> Iterator[None]:
-    """Keep an error of a Python function that compiled code calls, for `reveal_errors`."""
+    """Store an error from a Python function that compiled code calls, for `reveal_errors`."""
     try:
         yield
     except Exception as error:
@@ -206,8 +206,8 @@ def check_keywords(
 ) -> None:
     """Raise UnknownKeywordError, worded like Python's TypeError, for an unknown keyword argument.
 
-    `nested` maps names that belong inside another argument to that argument and its key. For a name of an episode's
-    length, such as `years`, the valid one is suggested.
+    `nested` maps names that belong inside another argument to that argument and its key. For a name that means an
+    episode's length, such as `years`, the valid name is suggested.
     """
     known = set(valid)
     for name in given:

@@ -149,8 +149,8 @@ class _Ask:
 def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
     """Convert an agent to a policy: a `Policy`, a model with `predict` (SB3), or a function from observation to action.
 
-    Models and functions run in Python, once per step for all episodes of an evaluation. They must not call JAX.
-    An action of theirs outside the action space is a ConfigError; a `Policy` is not checked.
+    Models and functions run in Python, once per step for all episodes of an evaluation. They must not call JAX. If they
+    return an action outside the action space, ConfigError is raised; a `Policy` is not checked.
     """
     if isinstance(agent, Policy):
         return agent

@@ -38,7 +38,7 @@ class Series(NamedTuple):
 
     Attributes:
         variable: its path, such as `Field-0/Plant-0/size#cm`, whose mean over the plots is compared with `value`, or
-            `Field-0/Plant-0/size#cm[0, 1]`, which is one plot.
+            `Field-0/Plant-0/size#cm[0, 1]`, which selects one plot.
         day: int, days since the start.
         value: float, in the unit of the variable.
         season: int, the index of the `Treatment` of each value, if there are several.

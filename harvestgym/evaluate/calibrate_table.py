@@ -1,7 +1,7 @@
 """Calibration from a user's table: the rules for the table, the fit, and its file, numbers and picture.
 
-A table with the columns year, biomass and catch describes a stock; any other, the days of a season of a farm, or
-several seasons, each with its own settings.
+A table with the columns year, biomass and catch describes a stock. Any other table describes the days of a farm's
+season, or several seasons, each with its own settings.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Calibration(NamedTuple):
     Attributes:
         file: the fitted environment as YAML.
         rows: the name and the `COLUMNS_OF_FIT` of each parameter; NaN where there is none.
-        notes: lines for people.
+        notes: human-readable lines.
         charts: the fit and its residuals.
         across: the unit of the horizontal axis.
         values: for each observation of a farm, its variable, its place on this axis, and three values, as in `compare`.
@@ -141,7 +141,7 @@ def _read_cell(text: str, where: str) -> float:
 
 
 def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
-    """Fit a stock, and put it into the fishery `id`; `source` names the table in the file."""
+    """Fit a stock and insert it into the fishery `id`; `source` names the table in the file."""
     found = fit_stock(*(columns[name] for name in STOCK_COLUMNS))
     law, years = {name: round_number(value) for name, value in found.values.items()}, found.years
     own = {

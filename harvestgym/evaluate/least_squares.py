@@ -42,7 +42,7 @@ class SearchResult(NamedTuple):
     Attributes:
         point: the best point, (parameters,).
         loss: the mean square of its errors.
-        how: a description of the search, for people.
+        how: a human-readable description of the search.
         settled: whether slopes describe the errors around the point, so that there is nothing better nearby.
     """
 

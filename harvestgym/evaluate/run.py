@@ -253,7 +253,7 @@ def evaluate_together(
     """Evaluate several policies like `evaluate_id`, with one compiled program for all.
 
     `policies` are names, or a mapping from names to a `Policy`, a model with `predict` (SB3), or a function from
-    observation to action. An environment of your own, as `env`, may have any name as its `id`.
+    observation to action. If you pass your own environment as `env`, its `id` may be any name.
     """
     env, seed = _apply_split(id, env, seed, split)
     chosen = policies.values() if isinstance(policies, Mapping) else policies

@@ -102,7 +102,7 @@ def list_suite() -> dict[str, SuiteItem]:
 
 
 def digest() -> str:
-    """Return the SHA-256 of `splits.yaml`, with line ends as in Unix."""
+    """Return the SHA-256 of `splits.yaml`, with Unix line endings."""
     return hashlib.sha256(FILE.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
@@ -110,8 +110,8 @@ def digest() -> str:
 def sealed() -> Iterator[None]:
     """Raise ConfigError if the block, such as a search or a training run, uses the test split.
 
-    Also a decorator. It prevents mistakes, not intent: it does not apply to other threads and processes that the block
-    starts, and plain seeds are not checked.
+    Also a decorator. It guards against mistakes, not against intent: it does not apply to other threads and processes
+    that the block starts, and plain seeds are not checked.
     """
     before = _SEALED.set(True)
     try:

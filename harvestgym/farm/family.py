@@ -188,7 +188,7 @@ def costs(env: FarmModel, episodes: Episodes) -> dict[str, Any]:
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
     """Return, for each season, yields, the water used, the number of orders, and the cause of death on each plot.
 
-    A crop's yield is per m2 of the whole field, also of the plots with other crops or none.
+    A crop's yield is per m2 of the whole field, including plots with other crops or none.
     """
     info, unsown = episodes.info, find_unsown(env)
     out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}

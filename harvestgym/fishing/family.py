@@ -108,7 +108,7 @@ def _list_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Polic
 
 
 def explain_missing(env: FishingModel, name: str) -> str | None:
-    """Return the requirement of a policy that is unmet, as `X, got Y`; None if there is none."""
+    """Return a policy's unmet requirement as `X, got Y`; None if all are met."""
     return find_obstacle(env, env.params) if name in ("sdp", "sdp-finite") else None
 
 

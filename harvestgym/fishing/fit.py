@@ -79,7 +79,7 @@ class RefusedStockError(ConfigError):
     """A table from which no stock can be fitted.
 
     Attributes:
-        rule: the number of the rule that refuses it, in docs/calibration.md.
+        rule: the number of the rule that rejects it, in docs/calibration.md.
     """
 
     def __init__(self, rule: int, expected: str, got: object) -> None:

@@ -16,8 +16,8 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
 
     For conservation problems, in which nothing is caught, only the metrics of the stock are computed.
 
-    The years that a terminated episode lost, up to its horizon, count as years without a catch and below the limits.
-    AAV is the sum of `abs(C_t - C_t-1)` divided by the sum of `C_t`, and each "time below" is a fraction of the years.
+    After an episode terminates, the years up to its horizon count as years without a catch and below the limits. AAV is
+    the sum of `abs(C_t - C_t-1)` divided by the sum of `C_t`, and each "time below" is a fraction of the years.
     `regret` (for fisheries that dynamic programming can solve) is the expected discounted return of the optimum, which
     knows the stock, the law and the year, minus this episode's discounted return; `stationary regret` is relative to
     the best rule that ignores the year.

@@ -1,6 +1,6 @@
 """US fish stocks with fitted growth, for `fishing/us-stock-v0` and `fishing/us-stocks-v0`.
 
-`us_stocks.csv` has one row for each stock whose fit passed the rules on docs/reality-stocks.md. It was computed from
+`us_stocks.csv` has one row for each stock whose fit passed the rules in docs/reality-stocks.md. It was computed from
 NOAA's stock assessments (stocksmart; a work of the US government). The biomass of an assessment is the output of a
 model, not an observation. Biomass and catch are in tonnes.
 """

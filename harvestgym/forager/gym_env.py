@@ -161,7 +161,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return self._frames.record if self._frames is not None else {}
 
     def clone(self) -> Self:
-        """Return an independent copy in mid-episode, which takes about 0.1 ms; only the spaces are shared."""
+        """Return an independent copy in the middle of an episode; it takes about 0.1 ms and shares only the spaces."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin.env, twin._frames = self.env.copy(), deepcopy(self._frames)

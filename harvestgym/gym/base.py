@@ -142,7 +142,7 @@ class GymBase(Savable):
             self._checker.check_choice(self._mask(), action, waiting)
 
     def clone(self) -> Self:
-        """Return an independent copy in mid-episode, for tree search; this takes microseconds.
+        """Return an independent copy in the middle of an episode, for tree search; this takes microseconds.
 
         The copy shares everything that steps do not change: programs, parameters, spaces and `np_random`.
         `copy.deepcopy` and `pickle` also copy the spaces and `np_random`, so that the copy draws the same samples.

@@ -65,7 +65,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
         return f"<{type(self).__name__}: {', '.join(self.possible_agents[:3])} … in {self.core!r}>"
 
     def __copy__(self) -> Self:
-        """Return an independent copy in mid-episode."""
+        """Return an independent copy in the middle of an episode."""
         return deepcopy(self)
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:

@@ -163,8 +163,8 @@ def make_vec(
 ) -> VecEnv:
     """Make a batch on the device, in one of Gymnasium's autoreset modes, as `gymnasium.make_vec` returns it for an id.
 
-    Other arguments are those of `harvestgym.make`. The first `reset` and `step` compile, and again for each `num_envs`;
-    one line from the logger `harvestgym` says so if it takes longer than two seconds.
+    Other arguments are those of `harvestgym.make`. The first `reset` and `step` are compiled, separately for each
+    `num_envs`; one line from the logger `harvestgym` reports a compilation that takes longer than two seconds.
 
     Args:
         render_width: the width of "rgb_array", px; below 320, pictures are squares without text.

@@ -32,7 +32,7 @@ class FishingSession(Session):
 
     @property
     def rivals(self) -> list[str]:
-        """The rivals of other sessions, but the optimum only if it is the expert, because it needs exact surveys."""
+        """The rivals of other sessions, with the optimum only if it is the expert, because it needs exact surveys."""
         available = registry.family_function(self.id, "policies")(self.env)
         exact = available.get("expert") is available.get("sdp")
         return [name for name in super().rivals if exact or name != "sdp-finite"]

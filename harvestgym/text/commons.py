@@ -141,7 +141,7 @@ class TextCommons:
         return share_optimum(self.env).start
 
     def reset(self, seed: int | None = None) -> dict[str, str]:
-        """Start the episode of a seed, by default again that of before; return the first text of each fleet played."""
+        """Start the episode of a seed, by default the same as before; return the first text of each fleet played."""
         self._start(self.session.again(self.session.seed if seed is None else seed))
         seat = _Seat(self.session, 0)
         text = f"{self._introduce()}\n{seat.rules()}\n\n{seat.view.describe()}"
@@ -161,7 +161,7 @@ class TextCommons:
         )
 
     def step(self, messages: Mapping[str, str]) -> dict[str, Reply]:
-        """Read the messages of some fleets; return the reply to each fleet, in which it also hears the others.
+        """Read the messages of some fleets; return the reply to each fleet, which includes what the others said.
 
         Raises:
             ConfigError: a message is not from a fleet that is played.

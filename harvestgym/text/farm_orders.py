@@ -17,7 +17,7 @@ from harvestgym.farm.view.words import key_unit
 from .phrases import FILLERS, TEXT_WORDS, Phrase, find_nearest, split_phrase, write_digits
 
 FIRST_WORDS = TEXT_WORDS["first words"]
-"""First words that people use for the first words of orders."""
+"""Synonyms that people use for the first words of orders."""
 
 
 _PLOT = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*\)?")
@@ -74,7 +74,7 @@ class FarmOrders:
             raise ConfigError(f"{line!r}: expected an order{find_nearest(line, self.list_examples())}")
         if len(found) > 1:
             choice = " or ".join(dict.fromkeys(self._write_template(row) for row in found))
-            raise mismatch(repr(line), "one order", f"words that fit {len(found)}; try: {choice}")
+            raise mismatch(repr(line), "one order", f"words that fit {len(found)} orders; try: {choice}")
         return found[0]
 
     def _fits(self, row: ActionRow, given: set[str], field: str) -> bool:

@@ -25,7 +25,7 @@ SUMMARY_KEY = "global_stage"
 """The key of the summary of the plots' stages, which says nothing new on a single plot."""
 
 NAMES = TEXT_WORDS["names"]
-"""Names of quantities where their keys are not those that people use; for any other, its key in words."""
+"""Names of quantities whose keys are not what people call them; any other is named by its key in words."""
 
 OF_KIND = TEXT_WORDS["of a kind"]
 """Names of quantities that count an entity, from its noun."""
@@ -98,7 +98,7 @@ class FarmText(TextView):
 
     @cached_property
     def looks(self) -> dict[str, float]:
-        """The price of a look at all numbers of each quantity that is paid for."""
+        """The price of observing all numbers of each quantity that has a price."""
         prices: dict[str, float] = {}
         items = self.session.env.offered.items if self.session.env.asks else ()
         for item, price in zip(items, self.session.prices if items else (), strict=True):

@@ -51,7 +51,7 @@ class FisheryText(TextView):
 
     def list_hints(self) -> list[str]:
         names, targets = name_stocks(self.session.env), self.units.targets
-        rest = f"; not fished: {', '.join(names[targets:])}; the lowest of all counts for an early end"
+        rest = f"; not fished: {', '.join(names[targets:])}; the episode ends early if any gets too low"
         fished = ", ".join(f"AMOUNT{i + 1}: {name}" for i, name in enumerate(names[:targets]))
         return [f"{fished}{rest * (len(names) > targets)}."] * (targets > 1)
 

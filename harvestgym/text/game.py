@@ -1,4 +1,4 @@
-"""A game in text: messages of orders in, what happened and what is known out; for language models and people."""
+"""A text game for language models and people: the player sends orders and reads what happened and what is known."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ MOST_LINES = 200
 """Maximum number of lines of a message that are read."""
 
 LONGEST_LINE = 2_000
-"""Maximum number of characters of an order, or of what a player says."""
+"""Maximum number of characters in an order, or in what a player says."""
 
 SHORT_LINE = 6
-"""Maximum number of words of a line that is taken for an order, unless it ends as a sentence."""
+"""Maximum number of words in a line that is taken for an order, unless it ends like a sentence."""
 
 MOST_QUOTED = 200
-"""Maximum number of characters with which an answer lists ignored lines."""
+"""Maximum number of characters in an answer's list of ignored lines."""
 
 
 class Reply(NamedTuple):
@@ -102,7 +102,7 @@ class TextGame:
         return TextGame(self.id, session=self.session.again(seed))
 
     def reset(self, seed: int | None = None) -> str:
-        """Start the episode of a seed, by default again that of before; return the rules and the first observation."""
+        """Start the episode of a seed, by default the same as before; return the rules and the first observation."""
         self._start(self.session.again(self.session.seed if seed is None else seed))
         return f"{self.rules()}\n\n{self.view.describe()}"
 
@@ -115,11 +115,11 @@ class TextGame:
         commands = [f"  {name}: {what}".format(**named) for name, what in COMMANDS.items()
                     if waits or not name.startswith("wait")]  # fmt: skip
         goal = [f"  {line[:1].upper()}{line[1:]}" for line in self.view.list_goals()]
-        lines = [f"Game {self.id}. Goal:", *goal, "Orders, one a line:", *orders, *self.view.list_hints()]
+        lines = [f"Game {self.id}. Goal:", *goal, "Orders, one per line:", *orders, *self.view.list_hints()]
         return "\n".join([*lines, "Commands:", *commands])
 
     def step(self, message: str) -> Reply:
-        """Read a message line by line; return what it did. TypeError for anything else than a text."""
+        """Read a message line by line; return what it did. TypeError for anything other than text."""
         if not isinstance(message, str):
             raise TypeError(f"step: expected a message in text, got {message!r}")
         if self.session.over:
@@ -165,7 +165,7 @@ class TextGame:
     def _follow(self, word: str, line: str) -> str:
         """Do what a line says; return what to answer."""
         if not self._is_order(word, line):
-            expected = "an order first in the line, or a sentence and its full stop"
+            expected = "an order at the start of the line, or a sentence with a full stop"
             raise ConfigError(f"{line!r}: expected {expected}{self._suggest(line)}")
         require(len(line) <= LONGEST_LINE, repr(line[:40]), f"at most {LONGEST_LINE} characters", len(line))
         rest = line[len(word) :].strip(" :")
@@ -231,7 +231,7 @@ class TextGame:
         self.session.replay(Path(path), self.list_transcript())
 
     def list_transcript(self) -> list[ChatMessage]:
-        """Return the messages and the answers; for the answers, the episode is played again."""
+        """Return the messages and the answers; to get the answers, the episode is played again."""
         game = self.again(self.session.seed)
         said = [ChatMessage(0, GAME, game.reset(self.session.seed))]
         for message in self.messages:

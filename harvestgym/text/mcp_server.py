@@ -65,7 +65,7 @@ def make_server(games: Games) -> Any:
         return games.look(game)
 
     def act(game: str, orders: str) -> str:
-        """Send orders to a game, one a line. The line `done` carries them out and ends the day, year or step."""
+        """Send orders to a game, one per line. The line `done` carries them out and ends the day, year or step."""
         return _write(games.send(game, orders))
 
     def wait(game: str, text: str) -> str:

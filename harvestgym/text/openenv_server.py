@@ -31,7 +31,7 @@ TASKS_PER_ID = 100
 
 
 class TextAction(Action):
-    """A message: orders, one a line; the line `done` ends the day, year or step."""
+    """A message: orders, one per line; the line `done` ends the day, year or step."""
 
     text: str | float | bool | None
 

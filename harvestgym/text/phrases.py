@@ -11,7 +11,7 @@ from typing import NamedTuple
 from harvestgym.core.yaml_io import read_file
 
 TEXT_WORDS: dict[str, dict[str, str]] = read_file(Path(__file__).with_name("words.yaml"))
-"""The words that people use, and those of keys and orders, in tables."""
+"""Tables of the words that people use, with the words of keys and orders that they stand for."""
 
 UNIT_WORDS = TEXT_WORDS["units"]
 """Units as people write them, and as keys write them."""
@@ -67,7 +67,7 @@ def _clean(line: str) -> str:
 
 
 def is_sentence(line: str) -> bool:
-    """Return whether a line ends as a sentence, or as a part of one."""
+    """Return whether a line ends like a sentence, or like a part of one."""
     return line.rstrip("\"'*_) ")[-1:] in (*".!?:,…",)
 
 
@@ -97,5 +97,5 @@ def find_nearest(text: str, valid: Iterable[str]) -> str:
 
 
 def is_like(word: str, valid: Iterable[str]) -> bool:
-    """Return whether a word equals a valid one, or is one with a slip of the pen."""
+    """Return whether a word is a valid one, or a misspelling of one."""
     return bool(difflib.get_close_matches(word.lower(), list(valid), 1, 0.75))

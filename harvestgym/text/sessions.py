@@ -23,7 +23,7 @@ SIDES = ("train", "test")
 """The splits that the servers offer."""
 
 PLAIN_SEEDS = range(2**31)
-"""The seeds without a split; the others belong to the test split, whose seasons are started by their numbers."""
+"""The seeds without a split; the others belong to the test split, whose seasons are selected by number."""
 
 SAVED = {"id": str, "overrides": dict, "seed": int, "messages": list}
 """The keys of a saved game and their types."""

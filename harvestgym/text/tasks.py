@@ -51,7 +51,7 @@ class CommonsTask(NamedTuple):
         >>> texts = game.reset()
     """
 
-    tests: str = "restraint that holds among fleets that could take more"
+    tests: str = "restraint among fleets that could take more"
 
     def start(self, season: int = 0, split: str = "test") -> TextCommons:
         """Return the game of a season of the test or the training split."""

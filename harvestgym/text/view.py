@@ -20,7 +20,7 @@ class Quantity(NamedTuple):
         unit: its unit; empty for counts and codes.
         labels: the meaning of each number of a code; empty for numbers.
         age: the steps since it was observed.
-        fresh: whether it is observed in every step, so that one can wait for it.
+        fresh: whether it is observed in every step, so that a player can wait for it.
     """
 
     values: np.ndarray
@@ -34,7 +34,7 @@ class TextView:
     """An episode in words; a subclass for each family.
 
     Attributes:
-        unit: the time of a step.
+        unit: the unit of time of a step.
         first_words: words with which an order may begin.
         waits: whether time can pass without a new decision.
     """
@@ -55,7 +55,7 @@ class TextView:
         raise NotImplementedError
 
     def list_hints(self) -> list[str]:
-        """Return what one must know to write orders and conditions, beyond their forms."""
+        """Return what a player must know to write orders and conditions, beyond their forms."""
         return []
 
     @property
@@ -85,7 +85,7 @@ class TextView:
 
     def observe(self, line: str) -> str:
         """Pay for observations of the current step; return what was learned."""
-        raise mismatch(repr(line), "an order", "a request; everything that can be observed is shown")
+        raise mismatch(repr(line), "an order", "a request, although everything that can be observed is already shown")
 
     def finish(self) -> None:
         """Carry out the orders, and let the step pass."""

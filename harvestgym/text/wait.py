@@ -30,7 +30,7 @@ COMPARISONS |= {"below": COMPARISONS["<"], "above": COMPARISONS[">"], "=": COMPA
 
 
 class Limit(NamedTuple):
-    """A limit of a quantity; it holds if it holds on any plot.
+    """A limit on a quantity; it holds if it holds on any plot.
 
     Attributes:
         name: the quantity.
@@ -72,7 +72,7 @@ class Wait(NamedTuple):
 
 
 def parse_wait(text: str, unit: str, quantities: Mapping[str, Quantity]) -> Wait:
-    """Parse what follows `wait`; ConfigError for anything else than steps and conditions."""
+    """Parse what follows `wait`; ConfigError for anything other than steps and conditions."""
     length, _, until = write_digits(text).partition("until")
     units = {unit: 1} | ({"week": 7} if unit == "day" else {})
     named = "|".join(units)

@@ -94,7 +94,7 @@ def test_a_page_shows_what_every_fleet_said(game: TextCommons, tmp_path: Path) -
     game.write_page(tmp_path / "commons.html")
     page = (tmp_path / "commons.html").read_text(encoding="utf-8")
     assert '[0,"fleet_3","say 0.02 each?\\nquota 0.02\\ndone"]' in page
-    assert "fishing/commons-v0" in page and page.count("Orders, one a line") == 1
+    assert "fishing/commons-v0" in page and page.count("Orders, one per line") == 1
     assert '[0,"game to all","The fleets fleet_0' in page and '[1,"game to fleet_4","fleet_0 says: ' in page
 
 

@@ -68,7 +68,7 @@ def test_prose_and_fences_around_orders_are_ignored(games: dict[str, TextGame]) 
     assert thought.info["queued"] == ["water 20 L at (0, 0)"]
     for slip in ("action: water 20 L", "I water 20 L", "20 L water"):
         held = game.step(f"{slip}\ndone")
-        assert held.info["passed"] == 0 and held.info["mistakes"] == [slip] and "first in the line" in held.text
+        assert held.info["passed"] == 0 and held.info["mistakes"] == [slip] and "start of the line" in held.text
     reply = game.step("I do not know.")
     assert reply.info["passed"] == 0 and "Not understood; try" in reply.text
 
@@ -125,7 +125,7 @@ def test_rules_name_the_scale_of_water_and_the_stocks(games: dict[str, TextGame]
     assert "until water < " in rules and "water < 100 or" not in rules
     fishery = TextGame("fishing/three-species-v0")
     assert (
-        "AMOUNT1: first prey, AMOUNT2: second prey; not fished: predator; the lowest of all counts for an early end."
+        "AMOUNT1: first prey, AMOUNT2: second prey; not fished: predator; the episode ends early if any gets too low."
         in fishery.reset(0)
     )
     assert "try: quota 0.05 0.05" in fishery.step("quota 0.05").text

@@ -69,7 +69,7 @@ async def season(call: Call) -> None:
     wrong, text = await call("list_games")
     assert not wrong and json.loads(text)["id"] == FISHERY and "a constant stock" in text and '"test": ' in text
     wrong, text = await call("new_game", id=FISHERY, seed=3)
-    assert not wrong and "Orders, one a line:" in text
+    assert not wrong and "Orders, one per line:" in text
     key = text.split()[1]
     assert "Year 0 of 100" in (await call("look", game=key))[1]
     wrong, text = await call("act", game=key, orders="quota 0.05\ndone")

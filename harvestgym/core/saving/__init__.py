@@ -1,1 +1,1 @@
-"""Save environments to files in mid-episode: the file format and the encoding of values."""
+"""Save environments to files in the middle of an episode: the file format and the encoding of values."""

@@ -1,4 +1,5 @@
-"""Save an environment in mid-episode to one file: how to make it, its arrays and its key. Loading runs no steps.
+"""Save an environment to one file, even in the middle of an episode: how to make it, its arrays and its key. Loading
+runs no steps.
 
 The file is compressed JSON (`encoding`); versions of harvestgym that differ only in the patch number can read each
 other's files. A restored environment continues bit for bit.
@@ -42,7 +43,7 @@ ENTRY_POINTS = ("harvestgym.gym.env:make_env", "harvestgym.gym.vector_env:make_v
 
 
 class Snapshot(NamedTuple):
-    """A functional environment, or a batch, in mid-episode; state and key have the same leading axes."""
+    """A functional environment, or a batch, in the middle of an episode; state and key have the same leading axes."""
 
     env: Env[Any, Any]
     state: Any

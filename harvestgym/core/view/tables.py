@@ -34,7 +34,7 @@ class Table(NamedTuple):
 
 
 def format_value(value: Any) -> str:
-    """Format a value for people: four significant digits, `yes` or `no`, nothing if missing, words unchanged."""
+    """Format a value for display: four significant digits, `yes` or `no`, nothing if missing, words unchanged."""
     if value is None or value != value:
         return ""
     if isinstance(value, bool):

@@ -157,7 +157,7 @@ def _store(size: int, batched: Sequence[Any], tree: Any) -> tuple[Any, Any]:
 
 @jax.custom_jvp
 def compute_once(tree: Any) -> Any:
-    """Return `tree`, whose arrays a batch on a CPU stores before the kernels that read them."""
+    """Return `tree`, marked so that a batch on a CPU stores its arrays before the kernels that read them run."""
     return _stored(tree)
 
 

@@ -160,7 +160,7 @@ class ActionTable:
 
     @cached_property
     def on_first_plot(self) -> np.ndarray:
-        """For each action number, the number of the same action on its row's first plot; unchanged without a plot."""
+        """For each action number, the same action's number on its row's first plot; unchanged if it has no plot."""
         numbers = np.arange(self.size)
         for farmer, number in self.assignments:
             row = self.rows[number]

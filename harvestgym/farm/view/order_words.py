@@ -1,6 +1,6 @@
 """Orders in words: `water 20 L at (0, 0)`, `sow bean 15 seeds at (2, 1)`, `put scarecrow basic`.
 
-The game, replays, records and the text interface use the same words, and each order of a farm has different ones.
+The game, replays, records and the text interface use the same words, and no two orders of a farm share them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AMOUNTS = {"bag": ("bag", "bags"), "seed": ("seed", "seeds")}
 
 
 class OrderWords(NamedTuple):
-    """The words of the orders of a row of the action table.
+    """The words for the orders of one row of the action table.
 
     Attributes:
         verb: what to do.
@@ -126,7 +126,7 @@ def _list_free_values(env: FarmModel, order: Order) -> list[tuple[Parameter, flo
 
 
 def find_amount(row: ActionRow) -> Parameter | None:
-    """Return the parameter that is always said; None if the action has none."""
+    """Return the parameter that is always stated; None if the action has none."""
     return next((p for p in row.allowed if p.key != DURATION and not p.key.startswith("spacing")), None)
 
 

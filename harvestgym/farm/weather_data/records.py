@@ -1,4 +1,4 @@
-"""Weather records: public ones to download, with checksums and licences (`records.yaml`), and a report on a record."""
+"""Weather records: public ones to download, with checksums and licences (`records.yaml`), and reports on records."""
 
 from __future__ import annotations
 

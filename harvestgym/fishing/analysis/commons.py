@@ -47,7 +47,7 @@ class Strategy(NamedTuple):
 
 
 def share_optimum(env: CommonsModel) -> Strategy:
-    """Return the strategy of fleets that share the catch of one owner equally, by dynamic programming."""
+    """Return the strategy of fleets that share the catch of a single owner equally, by dynamic programming."""
     _check(env)
     found: Any = find_optimum(env)
     catch = found.harvest / env.units.targets

@@ -70,6 +70,6 @@ class NonStationaryV5(NonStationaryV3):
 
 
 class NonStationaryV6(NonStationaryV5):
-    """conservation-v6, the paper's tipping point: as V5, with noise."""
+    """conservation-v6, the paper's tipping point: like V5, but with noise."""
 
     arguments = NonStationaryV5.arguments | {"sigma": 0.2}

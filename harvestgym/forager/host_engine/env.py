@@ -305,7 +305,7 @@ class ForagerEnv(EditableEpisode):
     __setstate__ = restore
 
     def copy(self) -> ForagerEnv:
-        """Return a copy in mid-episode that shares no mutable state; this takes tens of microseconds."""
+        """Return a copy in the middle of an episode, without shared mutable state; it takes tens of microseconds."""
         twin = object.__new__(type(self))
         changing = copy.deepcopy({name: vars(self)[name] for name in _CHANGING})
         arrays = self.arrays._replace(**{name: getattr(self.arrays, name).copy() for name in col.CHANGING})

@@ -96,7 +96,7 @@ class FishingPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """Show a slider and a number field for each target; the user can type the next quota after Enter."""
+        """Show a slider and a number field for each target; after Enter, the user can type the next quota."""
         if self.session.over:
             return
         with card("doing", self.session.question):

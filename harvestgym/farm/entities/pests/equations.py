@@ -77,10 +77,11 @@ def arrive_and_leave(
 
 
 def step_weights(uniform: Array, wind: Array, wind_x: Array, wind_y: Array) -> Array:
-    """Return the weights p of the random walk from uniform numbers; both (length, width, 5), with staying last.
+    """Return the weights p of the random walk from uniform numbers; both have shape (length, width, 5), staying last.
 
     Each weight is a uniform number plus, in the direction of the wind, a tenth of the wind speed in km/h. A wind
-    between two directions adds its component to each. Steps out of the field have weight 0.
+    between two directions adds to each the component that blows in that direction. Steps out of the field have weight
+    0.
     """
     nothing = jnp.zeros_like(wind)
     push = wind / 10 * jnp.maximum(jnp.stack([-wind_y, wind_y, wind_x, -wind_x, nothing]), 0.0)

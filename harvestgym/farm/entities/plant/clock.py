@@ -46,7 +46,7 @@ def _ramp(value: Array, ends: Array) -> Array:
 def pace(crop: Crop, state: PlantState, air: Air) -> Array:
     """Return the fraction of its stage that an unstressed plant passes today, by eq. (3) and degree-days.
 
-    Up to the flowers, it is in proportion to the cold days and the day length that the crop requires.
+    Until flowering, it is proportional to how well the crop's needs for cold days and day length are met.
     """
     clock = crop.clock
     ready = _ramp(state.chill, clock.chill) * _ramp(air.daylength, clock.daylength)
@@ -66,7 +66,7 @@ def add_development(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
 
 
 def stage_is_complete(state: PlantState) -> Array:
-    """Return where plants have all degree-days of their stage; replaces eqs. (3), (7), (14) and (18)."""
+    """Return where plants have completed the degree-days of their stage; replaces eqs. (3), (7), (14) and (18)."""
     return (state.progress >= 1) & (state.stage <= TIMED[-1])
 
 

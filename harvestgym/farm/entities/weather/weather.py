@@ -182,7 +182,7 @@ class Weather(Entity):
         return replace(super().init(key, place), day=jnp.int32(1))
 
     def settle(self, key: Array, state: WeatherState, place: Place) -> WeatherState:
-        """Draw the air of the first and coming days, from `day` on; of other initial values, only counts are kept."""
+        """Draw the air of the first and coming days, from `day` on; other initial values are dropped, except counts."""
         year, days, rest = jax.random.split(key, 3)
         draws = jax.random.uniform(days, (self.lookahead + 1, DRAWS + 3), jnp.float32)
         memory = self.sky.first(state.day, jax.random.uniform(year, (DRAWS,), jnp.float32))
