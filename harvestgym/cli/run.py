@@ -1,4 +1,4 @@
-"""Commands for running policies and for playing yourself, and `tune` and `calibrate`."""
+"""Commands that run, score and record policies, tune and calibrate models, and start the game."""
 
 from __future__ import annotations
 

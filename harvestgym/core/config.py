@@ -347,7 +347,7 @@ def resolve_extends(
 def read_extended(path: Path, what: str, combine: Combine | None = None) -> dict[str, Any]:
     """Read a YAML file, merged into the file that it `extends:`, recursively; error messages call it a `what`.
 
-    A file extends another file in its folder, `base`, or a registered id of its family, `farm/corn-1x1-v0`.
+    A file extends another file in its folder (`base`) or a registered id of its family (`farm/corn-1x1-v0`).
     """
 
     def read(name: str, child: str) -> dict[str, Any]:

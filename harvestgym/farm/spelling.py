@@ -96,7 +96,7 @@ def read_day(value: Any) -> Any:
     try:
         return datetime.date(2023, int(month), int(day)).timetuple().tm_yday  # 2023 has 365 days
     except ValueError:
-        raise mismatch("", "a day of a year of 365 days", repr(str(value))) from None
+        raise mismatch("", "a day of a 365-day year", repr(str(value))) from None
 
 
 def list_days(first: Any, last: Any) -> list[datetime.date]:

@@ -32,7 +32,7 @@ class FisheryText(TextView):
 
     @property
     def is_share(self) -> bool:
-        """Return whether a decision is a fraction, which may be written in per cent."""
+        """Return whether a decision is a fraction, which may be written as a percentage."""
         return self.units.control == "rate" and not self.session.protects
 
     @property

@@ -111,7 +111,7 @@ class Ricker(StandIn, law="ricker"):
 
 
 class NonStationary(BevertonHolt):
-    """fishing-v10: the growth rate changes by `alpha` every year, but not to below 0, and a reset restores it."""
+    """fishing-v10: the growth rate changes by `alpha` every year, but never falls below 0, and a reset restores it."""
 
     arguments = {"r": 0.8, "K": 1, "sigma": 0.0, "alpha": -0.007} | END
 

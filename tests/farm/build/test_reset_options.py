@@ -88,7 +88,7 @@ def _list_dates(first: int, last: int) -> list[datetime.date]:
     [
         ({"dya": 3}, "reset option: expected a known name, got 'dya'; try 'day'"),
         ({"day": 400}, "reset > day > Field-0 > Weather-0 > day#int365: expected a number from 1 to 365, got 400"),
-        ({"day": "30 Feb"}, "expected a day of a year of 365 days, got '30 Feb'"),
+        ({"day": "30 Feb"}, "expected a day of a 365-day year, got '30 Feb'"),
         ({"start": {"Field-0": {"Soil-0": {"available_Watr#L": 3}}}}, "reset > start > Field-0 > Soil-0: expected a "),
         ({"start": {"Field-0": {"Soil-0": {"available_Water#L": 999}}}}, "available_Water#L: expected a number from 0"),
         ({"start": 3}, "reset > start: 1 mistake\n  init: expected a mapping"),
