@@ -298,7 +298,7 @@ def tabulate_crops() -> Table:
         sums = f"{plant.clock.base:g}", f"{seed + grow:.0f}", f"{seed + grow + bloom + fruit:.0f}"
         rows.append((f"`{crop}`", ", ".join(where["sites"]), f"{day:%-d %B}", f"{plant.density:g}", *sums, source))
     heads = ("base, °C", "degree-days to flowers", "to ripe", "source of the degree-days")
-    return Table("crops, with the sites and dates at which their cards sow them", ("set", "sites", "sown", "plants per m2", *heads), rows)
+    return Table("sites and dates at which crops are sown", ("set", "sites", "sown", "plants per m2", *heads), rows)
 
 
 def _tabulate_optima(curves: Mapping[str, Mapping[str, Curve]]) -> Table:

@@ -59,7 +59,7 @@ def list_ids(
         print_ids(found)
         if not multi_agent:
             if family in (None, "forager"):
-                typer.echo(f"\nForager episodes never end; try a truncated twin: forager/weather-{registry.FIRST_STEPS}-v0")
+                typer.echo(f"\nForagers never end; try a truncated twin: forager/weather-{registry.FIRST_STEPS}-v0")
             typer.echo("\nFor ids with several agents: harvestgym list --multi-agent")
     else:
         typer.echo("\n".join(found))
