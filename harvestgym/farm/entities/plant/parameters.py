@@ -81,7 +81,7 @@ class SeedSurvival(Response):
 
 @pytree
 class Sprouting(Response):
-    """Eq. (3), for the humidity alone, as a factor of the clock."""
+    """Eq. (3), reduced to its response to humidity, as a factor of the clock."""
 
     humidity: Window
 
