@@ -127,7 +127,7 @@ def single_kernel(function: Callable[..., Any], finish: Finish) -> Callable[...,
     def with_arguments(*args: Any) -> Any:
         heads = [jnp.ravel(leaf)[:1].astype(jnp.int32) for leaf in jax.tree.leaves(args)]
         with tracing_single_kernel():
-            return finish(function(*args), sum((jnp.sum(head) for head in heads), jnp.int32(0)))
+            return finish(function(*args), sum((jnp.sum(head, dtype=jnp.int32) for head in heads), jnp.int32(0)))
 
     inner = jax.jit(with_arguments)
     marked = mark_call(inner, xla_cpu_small_call="true", inlineable="false")

@@ -35,11 +35,11 @@ def chilling(temperature: Array) -> Array:
 
 def hardened(crop: Crop, state: PlantState) -> Array:
     """Return the frost tolerance, in degC, that cold days have added to leaves; it falls to 0 at flowering."""
-    share = _ramp(state.chill, crop.clock.chill * jnp.array([0.0, 1.0])) * (1 - state.progress)
+    share = _ramp(state.chill, (0.0, crop.clock.chill[1])) * (1 - state.progress)
     return jnp.where(state.stage == Stage.GROW, crop.clock.hardening * share, 0.0)
 
 
-def _ramp(value: Array, ends: Array) -> Array:
+def _ramp(value: Array, ends: Array | tuple[float, Array]) -> Array:
     return jnp.clip((value - ends[0]) / jnp.maximum(ends[1] - ends[0], 1e-6), 0.0, 1.0)
 
 

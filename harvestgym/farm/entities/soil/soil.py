@@ -200,7 +200,7 @@ class Soil(Entity):
         cide = equations.cide_left(state.cide, strength, self.cide_decay, life)
         washed = equations.cide_leached(state.cide - cide, strength, self.cide_decay, life)
         feed, litter = board.read_sum(Feed).nutrients, board.read_sum(Litter).nutrients
-        is_nitrogen = (jnp.arange(len(NUTRIENTS)) == NITROGEN)[:, None, None]
+        is_nitrogen = (np.arange(len(NUTRIENTS)) == NITROGEN)[:, None, None]
         ammonia = jnp.where(is_nitrogen, equations.VOLATILISED * feed, 0.0)
         nitrous = jnp.where(is_nitrogen, equations.DENITRIFIED * (feed + litter), 0.0)
         new = SoilState(
