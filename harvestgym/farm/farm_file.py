@@ -10,6 +10,7 @@ from typing import Any
 from harvestgym.core.config import read_extended
 from harvestgym.core.errors import check_keywords, check_name
 
+from .public_names import KINDS
 from .schema import RulesSpec, ScoreSpec
 from .spelling import merge_farms
 
@@ -41,10 +42,11 @@ def expand_presets(presets: Mapping[str, Any], given: Mapping[str, Any], valid: 
 
 
 def nested_keys() -> dict[str, tuple[str, str]]:
-    """Return, for each key of the rules and the score, its section in the farm file and the key with its unit."""
+    """Return, for each kind of entity, and each key of the rules and the score, its place in the farm file."""
+    kinds = {kind.casefold(): ("entities", f"{kind}-0") for kind in KINDS}
     parts = (("rules", RulesSpec), ("scoring", ScoreSpec))
     found = [(part, n, f.alias or n) for part, spec in parts for n, f in spec.model_fields.items()]
-    return {spelling: (part, key) for part, name, key in found for spelling in (name, key)}
+    return kinds | {spelling: (part, key) for part, name, key in found for spelling in (name, key)}
 
 
 def anchor(data: Any, folder: Path, reader: Path | None = None) -> None:

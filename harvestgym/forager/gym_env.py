@@ -110,7 +110,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
         """Take one step; raise ResetNeeded after the end of the episode."""
         if self._over:
-            raise ResetNeeded("step: expected an episode, got none; try reset() first")
+            raise ResetNeeded("step: expected a running episode, got none; try reset() first")
         obs, reward = self.env.step(action)
         self._rate += RATE * (reward - self._rate)
         self._steps += 1
@@ -149,7 +149,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         if self._frames is None:
             return None
         if not len(self._frames):
-            raise ResetNeeded("render: expected an episode, got none; try reset() first")
+            raise ResetNeeded("render: expected a running episode, got none; try reset() first")
         return render_scene(self._draw(self._frames.record), str(self.render_mode), self.render_width)
 
     def _draw(self, record: dict[str, np.ndarray]) -> Scene:

@@ -18,6 +18,7 @@ from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.wrappers import find_layer, rewrap, unwrapped, unwrapped_state
 from harvestgym.core.xla.process_checks import check_process, note_use
+from harvestgym.core.xla.setup import set_up_jax
 from harvestgym.render import DEFAULT_WIDTH
 from harvestgym.render.monitor_sinks import make_sink
 
@@ -169,6 +170,7 @@ class GymBase(Savable):
         return kept | jax.device_get({"_kept": self._kept, "_params": self._params})
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
+        set_up_jax()
         self.__dict__.update(kept)
         self._prepare()
 
@@ -304,7 +306,7 @@ class GymBase(Savable):
             warn_user(f"render: expected a render_mode, got none, so nothing is drawn; {hint}")
             return None
         if not self._begun:
-            raise ResetNeeded("render: expected an episode, got none; try reset() first")
+            raise ResetNeeded("render: expected a running episode, got none; try reset() first")
         return self.episode_log.render(self.render_mode, self.render_width)
 
 

@@ -78,7 +78,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
         """Take `action`; ConfigError if it is outside the action space, ResetNeeded after the end of the episode."""
         if self._over:
-            raise ResetNeeded("step: expected an episode, got none; try reset() first")
+            raise ResetNeeded("step: expected a running episode, got none; try reset() first")
         read = self._read(action)
         self._check_choices(read)
         shown = self._step(read)

@@ -85,7 +85,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
     def step(self, actions: ByAgent) -> tuple[ByAgent, dict[str, float], dict[str, bool], dict[str, bool], ByAgent]:
         """Take all agents' actions; return observations, rewards, terminations, truncations and infos by agent."""
         if not self.agents:
-            raise gymnasium.error.ResetNeeded("step: expected an episode, got none; try reset() first")
+            raise gymnasium.error.ResetNeeded("step: expected a running episode, got none; try reset() first")
         self._check(actions)
         given = [actions.get(agent, self._idle) for agent in self.possible_agents]
         obs, _, *over, info = self._joint.step(np.reshape(given, self.core.action_space.shape))

@@ -106,7 +106,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _check_can_step(self) -> None:
         if not self._begun:
-            raise ResetNeeded("step: expected an episode, got none; try reset() first")
+            raise ResetNeeded("step: expected a running episode, got none; try reset() first")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
             ended, hint = np.flatnonzero(self._over).tolist(), "options={'reset_mask': mask}"
             raise ResetNeeded(f"step: expected running environments, got ended {ended}; try {hint}")

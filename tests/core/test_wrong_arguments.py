@@ -59,6 +59,7 @@ def test_every_constructor_refuses_or_builds() -> None:
         (lambda: harvestgym.make("forager/two-biome-v0", hint=3), "hint: expected a list, got 3"),
         (lambda: harvestgym.make("fishing/logistic-v0", noise="none"), "noise: expected a mapping {name: value}, got"),
         (lambda: harvestgym.make("farm/full-3x4-v0", horizn=3), "try rules={'horizon#day': ...}"),
+        (lambda: harvestgym.make("farm/bean-1x1-v0", weather="lille"), "try entities={'Weather-0': ...}"),
         (lambda: harvestgym.make("farm/full-3x4-v0", render_mode="human"), "try gymnasium.make"),
         (lambda: harvestgym.make("farm/nope"), "try `harvestgym list`"),
         (lambda: harvestgym.make("full-3x4"), "try 'farm/full-3x4-v0'"),

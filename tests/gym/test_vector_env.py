@@ -125,7 +125,7 @@ def test_wrong_action_of_one_changes_none() -> None:
 def test_wrong_calls_are_refused() -> None:
     ours = VecEnv(TimeLimit(Stock(shortest=9), 1), N, autoreset_mode=AutoresetMode.DISABLED)
     some = np.array([True, False, True])
-    with pytest.raises(ResetNeeded, match="step: expected an episode, got none"):
+    with pytest.raises(ResetNeeded, match="step: expected a running episode, got none"):
         ours.step(np.zeros(N, int))
     with pytest.raises(ResetNeeded, match="try reset.. for all"):
         ours.reset(options={"reset_mask": some})

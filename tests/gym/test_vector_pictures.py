@@ -17,7 +17,7 @@ ID, LITTLE = "fishing/logistic-random-v0", np.float32([-0.9])
 def test_render_returns_a_picture_of_each() -> None:
     envs = harvestgym.make_vec(ID, 3, render_mode="rgb_array", Tmax=4)
     alone = gymnasium.make(ID, render_mode="rgb_array", Tmax=4)
-    with pytest.raises(ResetNeeded, match="render: expected an episode, got none"):
+    with pytest.raises(ResetNeeded, match="render: expected a running episode, got none"):
         envs.render()
     envs.reset(seed=5)
     alone.reset(seed=6)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
 from harvestgym.core.xla.setup import CACHE_VARIABLE
@@ -35,6 +37,12 @@ OURS = [
     "jax_persistent_cache_min_entry_size_bytes",
 ]  # fmt: skip
 
+UNPICKLE = """
+import pickle, sys, jax
+env = pickle.load(open(sys.argv[1], "rb"))
+print(jax.config.jax_compilation_cache_dir)
+"""
+
 
 def look(**variables: str) -> Any:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "HARVESTGYM_"))}
@@ -48,6 +56,16 @@ def test_an_import_changes_nothing_and_a_first_environment_two_settings(tmp_path
     unchanged, changed, rest, folder, threads = look(**{CACHE_VARIABLE: str(tmp_path / "programs")})
     assert unchanged and changed == OURS and all(rest)
     assert folder == str(tmp_path / "programs") and threads is False
+
+
+def test_a_process_that_starts_with_a_pickle_keeps_its_programs(tmp_path: Path) -> None:
+    path, folder = tmp_path / "env.pickle", str(tmp_path / "programs")
+    path.write_bytes(pickle.dumps(gymnasium.make("harvestgym:fishing/logistic-v0")))
+    command = [sys.executable, "-c", UNPICKLE, str(path)]
+    done = subprocess.run(
+        command, env=os.environ | {CACHE_VARIABLE: folder}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == folder
 
 
 def test_settings_of_the_user_are_left_alone(tmp_path: Path) -> None:

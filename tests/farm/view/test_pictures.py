@@ -329,7 +329,7 @@ def test_a_live_picture_is_that_of_the_record_and_changes_no_state() -> None:
 def test_a_farm_shows_itself_in_every_mode_and_keeps_nothing_without_one() -> None:
     path = CATALOGUE / "bean-1x1-v0.yaml"
     mine = Farm.from_yaml(path, render_mode="rgb_array")
-    with pytest.raises(gymnasium.error.ResetNeeded, match="render: expected an episode, got none"):
+    with pytest.raises(gymnasium.error.ResetNeeded, match="render: expected a running episode, got none"):
         mine.render()
     mine.farmgym_reset(seed=1)
     mine.farmgym_step([("BasicFarmer-0", "Field-0", "Plant-0", "harvest", {})])
