@@ -111,6 +111,8 @@ def test_nitrate_makes_the_soil_water_salty() -> None:
     """14 g of nitrogen in 100 L are 10 mmol of nitrate a litre, 1 dS/m in water, 0.5 in the extract of FAO-29."""
     found = drivers(BEAN, stand(1, Stage.GROW), ground(water=100.0, nutrients=14.0))
     assert float(found["salt"][0, 0]) == pytest.approx(0.5, rel=1e-5)
+    nearly_dry = drivers(BEAN, stand(1, Stage.GROW), ground(water=0.5, nutrients=14.0))
+    assert float(nearly_dry["salt"][0, 0]) == pytest.approx(100.0, rel=1e-5)
 
 
 def test_5_the_water_below_which_drought_begins() -> None:

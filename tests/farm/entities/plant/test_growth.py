@@ -128,3 +128,9 @@ def test_a_new_stage_begins_with_its_own_size_fruits_and_drought() -> None:
     np.testing.assert_allclose(after.progress, np.where(moves, clock.restart(crop, before), 1.2), rtol=1e-6)
     still = growth.enter_next_stage(crop, before, jnp.full((1, 7), False))
     jax.tree.map(np.testing.assert_array_equal, still, before)
+
+
+def test_the_intercept_of_growth_adds_to_the_strain_of_others() -> None:
+    slow = Plant.named({"extends": "bean", "rate": {"intercept": 0.5}})
+    strain = growth.growth_exponents(slow, row(), day(7, strain_growth=0.25))[-1]
+    assert strain[0].tolist() == [0.75 if s in (Stage.GROW, Stage.FRUIT) else 0.0 for s in Stage]

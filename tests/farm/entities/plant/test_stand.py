@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -196,3 +197,10 @@ def test_no_plant_is_larger_than_any_on_earth(key: str, most: float) -> None:
     assert Plant.named({"extends": "bean", key: most}) is not None
     with pytest.raises(ConfigError, match=key):
         Plant.named({"extends": "bean", key: most + 1})
+
+
+def test_bare_ground_has_no_thresholds() -> None:
+    shown = BEAN.views(stand(2, jnp.asarray([[Stage.NONE, Stage.SEED]])))
+    ripe = math.exp(-float(BEAN.fruit.ripen.intercept)) * float(BEAN.fruit_weight_max)
+    np.testing.assert_allclose(shown["size_threshold"][0], [0, BEAN.bloom.share * BEAN.size_max])
+    np.testing.assert_allclose(shown["fruit_weight_threshold"][0], [0, ripe], rtol=1e-6)

@@ -61,3 +61,10 @@ def test_a_year_is_enough() -> None:
     for wrong in (REPLAY.days[: YEAR - 1], REPLAY.days[:, :5], REPLAY.days[:, 0]):
         assert len(list(changed(REPLAY, days=wrong).check())) == 1
     assert isinstance(REPLAY, Replay)
+
+
+def test_a_given_year_begins_on_its_first_of_january() -> None:
+    """The table starts on day 100, so that its first January begins 266 days later."""
+    for year, day in ((0, 1), (0, 30), (1, 1)):
+        memory = changed(REPLAY, year=np.int32(year)).first(day, jnp.full(DRAWS, 0.9))  # pyright: ignore[reportArgumentType]
+        assert memory[0] == 266 + YEAR * year + day - 1
