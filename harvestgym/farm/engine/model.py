@@ -138,29 +138,26 @@ class FarmModel(FarmStructure):
         does = [tuple((row.entity, row.action.method, len(row.allowed)) for row in of_field) for of_field in rows]
         return [(field.structure, rows) for field, rows in zip(self.fields, does, strict=True)]
 
-    def permits(self, state: FarmState, numbers: Array, params: FarmParams, chosen: Array, count: Any) -> Array:
+    def permits(self, state: FarmState, numbers: np.ndarray, params: FarmParams, chosen: Array, count: Any) -> Array:
         """Return which integer actions would be carried out if ordered after the first `count` chosen actions.
 
-        `numbers` (n,) and `chosen` (m,) are integer actions; the result is bool (n,), False for action 0.
+        The result is bool in the shape of `numbers`, False for action 0. Farmers do not see the plot of an order, so
+        without rules only the first plot is tried, and the result applies to all.
         """
         here = jnp.arange(self.schedule, dtype=jnp.int32) == count
+        alike = numbers if params.rules else self.actions.on_first_plot[numbers]
+        tried, place = np.unique(alike, return_inverse=True)
 
         def permits(number: Array) -> Array:
             orders = self.actions.orders(jnp.where(here, number, chosen))
             return (self._work(state, orders, params.score.prices(orders), params).done & here).any()
 
-        return jax.vmap(permits)(numbers)
+        return jax.vmap(permits)(jnp.asarray(tried, jnp.int32))[place.reshape(numbers.shape).astype(np.int32)]
 
     def permits_first(self, state: FarmState, params: FarmParams) -> Array:
-        """Return which integer actions are possible as the first order of a day, as bool; action 0 always is.
-
-        Farmers do not see the plot of an order, so without rules only the first plot is tried, and the result applies
-        to all.
-        """
+        """Return which integer actions are possible as the first order of a day, as bool; action 0 always is."""
         numbers = np.arange(self.actions.size)
-        tried, place = np.unique(numbers if params.rules else self.actions.on_first_plot, return_inverse=True)
-        none, place = jnp.zeros(self.schedule, jnp.int32), place.astype(np.int32)
-        return self.permits(state, jnp.asarray(tried, jnp.int32), params, none, 0)[place] | (numbers == 0)
+        return self.permits(state, numbers, params, jnp.zeros(self.schedule, jnp.int32), 0) | (numbers == 0)
 
     @property
     def action_mask(self) -> Callable[[FarmState, FarmParams], Array] | None:
