@@ -20,7 +20,6 @@ from jax import Array
 from harvestgym.core.env import Timestep
 from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
-from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.learn.action_wrappers import ActionWrapper
 from harvestgym.farm.learn.map_channels import Channel, Encoding, list_entries, make_encoding
@@ -34,11 +33,8 @@ from harvestgym.farm.learn.map_orders import (
     plot_cells,
 )
 
-EARNED = (
-    "gain", "net", "wages", "reward/", "intervention cost", "observation cost", "cost", "accepted", "effective",
-    "refusal",
-)  # fmt: skip
-"""Prefixes of the info entries for a day's gains, costs and orders, which are 0 in a step in which no time passes."""
+STANDING = ("day", "total/", "context", "Field-")
+"""Prefixes of the info entries that a step in which no time passes keeps; gains, costs and orders are 0 in it."""
 
 
 class MapState(NamedTuple):
@@ -58,7 +54,6 @@ class MapFarm(ActionWrapper):
     raises ConfigError in Gymnasium environments; compiled code treats it as "stop".
     """
 
-    env: FarmModel
     step_unit: ClassVar[str] = "orders"
     shows_mask: ClassVar[bool] = True
     """True because observations include the action mask as "mask", so `gym.base` need not compute it again."""
@@ -164,7 +159,7 @@ class MapFarm(ActionWrapper):
         valid = self.table.valid
         accepted = self.env.permits(state.inner, self._tried, params, state.pending, state.placed)
         accepted = accepted.at[STOP, NOWHERE, 0].set(True)
-        amount, where = accepted.any(1), valid["where"] & accepted.any(2)
+        amount, where = accepted.any(1), jnp.asarray(valid["where"]) & accepted.any(2)
         if self.requests:
             answered = self._answers(state, params)[np.maximum(self.table.item, 0)] & (self.table.item >= 0)
             asks = (self.table.item >= 0).any(1, keepdims=True)
@@ -243,7 +238,7 @@ class MapFarm(ActionWrapper):
     def _pause(self, key: Array, inner: Any, params: FarmParams) -> Timestep:
         """Return the outcome of a step in which no time passes."""
         info = self.env.info(inner, params)
-        info |= {name: jnp.zeros_like(value) for name, value in info.items() if name.startswith(EARNED)}
+        info |= {name: jnp.zeros_like(value) for name, value in info.items() if not name.startswith(STANDING)}
         seen = self.env.observation(keys_for(key, ("observation",))[0], inner, None, params)
         return Timestep(seen, jnp.float32(0.0), jnp.asarray(False), jnp.asarray(False), info)
 
