@@ -114,7 +114,7 @@ class RequestTable:
     def answer(self, state: FarmState, request: Any, params: FarmParams) -> tuple[WorkResult, Array]:
         """Make the observations for which the farmers have time, in the order of the list or of the offered items.
 
-        Returns the work, whose `done` (entries,) marks the offered entries that were shown, and their cost in the score.
+        Returns the work, whose `done` (entries,) marks the offered entries that were shown, and their cost.
         """
         if isinstance(request, Requests):
             covered, unit = self.covered(request), jnp.asarray(params.score.observation_costs)[self.owner]
