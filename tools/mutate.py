@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 ROOT = Path(__file__).parent.parent
-SOURCES = ("harvestgym/farm/entities/**/*.py", "harvestgym/farm/engine/scoring.py", "harvestgym/fishing/growth.py")
+SOURCES = ("harvestgym/farm/entities/**/*.py", "harvestgym/farm/engine/reward_terms.py", "harvestgym/fishing/growth.py")
 SWAPPED = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Lt: ast.LtE, ast.LtE: ast.Lt,
     ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.And: ast.Or, ast.Or: ast.And,
@@ -118,7 +118,7 @@ def find_tests(path: str) -> list[str]:
     """Return the test files of a module's kind of entity or, for other modules, the test files with its name."""
     mirrored = Path("tests", *Path(path).parts[1:])
     kind = mirrored.parent
-    if path.endswith("scoring.py"):
+    if path.endswith("reward_terms.py"):
         files = [Path("tests/farm/engine", f"test_{name}.py") for name in ("reward_terms", "engine")]
     elif "entities" in (kind.name, kind.parent.name):
         files = [file.relative_to(ROOT) for file in (ROOT / kind).glob("test_*.py")]

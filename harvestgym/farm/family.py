@@ -29,7 +29,7 @@ from harvestgym.farm.build.context_compiler import replace_part
 from harvestgym.farm.build.farm_writer import write_farm as write_farm
 from harvestgym.farm.build.reset_options import set_options as set_options
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.scoring import LIFE, RESOURCES
+from harvestgym.farm.engine.reward_terms import LIFE, RESOURCES
 from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
 from harvestgym.farm.learn.map_farm import MapFarm

@@ -255,12 +255,6 @@ class OrderRule(Strict):
         return self.model_extra or {}
 
 
-Presets = Annotated[
-    dict[str, dict[str, dict[str, Any]]],
-    Field(description="short keywords of make and what each value sets, `soil: {sand: {entities: {Soil-0: sand}}}`"),
-]
-
-
 class FarmSpec(Strict):
     """A whole farm."""
 
@@ -268,7 +262,9 @@ class FarmSpec(Strict):
     hard: Hard = ""
     tags: list[str] = []
     history: History = {}
-    presets: Presets = {}
+    presets: dict[str, dict[str, dict[str, Any]]] = Field(
+        {}, description="short keywords of make and what each value sets, `soil: {sand: {entities: {Soil-0: sand}}}`"
+    )
     fields: dict[str, FieldSpec] = Field(min_length=1)
     farmers: list[FarmerSpec] = Field(default=[FarmerSpec()], min_length=1)
     rules: RulesSpec = RulesSpec.model_validate({})

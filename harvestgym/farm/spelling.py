@@ -5,40 +5,28 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from harvestgym.core.config import merge
 from harvestgym.core.errors import mismatch, require, unknown
-
-SYNONYMS = {
-    "scattering": "scatter",
-    "scattering_bag": "scatter_bag",
-    "scatter_continuous": "scatter",
-    "water_discrete": "watering_discrete",
-    "water_continuous": "watering_continuous",
-    "removing": "remove",
-    "sowing": "sow",
-    "harvesting": "harvest",
-    "micro-harvest": "micro_harvest",
-}
-"""Alternative names of actions."""
-
-_WEIGHT_NAMES = {"yield": "harvest"}
-"""Alternative names of a score's weights."""
+from harvestgym.core.yaml_io import read_file
 
 NAMED_BY_USERS = ("terms", "constraints", "further", "presets", "history")
 """Entries of a farm file whose names the user chooses."""
-
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
 
 DAY_UNIT = "int365"
 """The unit of days of the year, 1 to 365."""
 
 _SHORT_FORMS: tuple[Callable[[str], str], ...] = (str, lambda v: v.replace("#", ""), lambda v: v.partition("#")[0])
 """How a name may be written, in upper or lower case: in full, without its `#`, or without its unit."""
+
+
+@cache
+def _read_words() -> Mapping[str, Any]:
+    """Return the alternative names of actions and weights, and the months."""
+    return read_file(Path(__file__).with_name("spelling.yaml"))
 
 
 def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> str:
@@ -50,8 +38,8 @@ def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> 
         same = [v for v in known if form(v).casefold() == str(name).casefold()]
         if len(same) == 1:
             return same[0]
-    if SYNONYMS.get(str(name)) in known:
-        return SYNONYMS[str(name)]
+    if (synonym := _read_words()["actions"].get(str(name))) in known:
+        return synonym
     raise unknown(what, name, known, where)
 
 
@@ -75,7 +63,7 @@ def merge_farms(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, A
 def _is_same(one: Any, other: Any) -> bool:
     """Return whether one of two names is a spelling of the other."""
     full, short = (str(one).casefold(), str(other).casefold()), (_list_forms(one), _list_forms(other))
-    names = SYNONYMS | _WEIGHT_NAMES
+    names = _read_words()["actions"] | _read_words()["weights"]
     return full[0] in short[1] or full[1] in short[0] or names.get(str(one), one) == names.get(str(other), other)
 
 
@@ -111,4 +99,4 @@ def list_days(first: Any, last: Any) -> list[datetime.date]:
 def _find_month(words: Any) -> int:
     """Return the number of the month named in a date in words, 0 if there is none."""
     name = (words[2] or words[3]).casefold()
-    return next((i for i, month in enumerate(MONTHS, 1) if month.startswith(name)), 0)
+    return next((i for i, month in enumerate(_read_words()["months"], 1) if month.startswith(name)), 0)

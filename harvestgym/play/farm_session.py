@@ -15,9 +15,9 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.view.action_log import COST_NAMES, find_gains, find_outcomes
 from harvestgym.farm.view.events import day_name
-from harvestgym.farm.view.order_words import say_order
+from harvestgym.farm.view.order_words import name_things, say_order
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
-from harvestgym.farm.view.words import code_labels, entity_titles, key_unit, key_words, unit_words, value_text
+from harvestgym.farm.view.words import code_labels, key_unit, key_words, unit_words, value_text
 
 from .session import Session
 
@@ -108,14 +108,9 @@ class FarmSession(Session):
             facts.append(Fact(self.label(variable), f"{text} {unit}".strip(), age))
         return facts
 
-    @cached_property
-    def titles(self) -> dict[tuple[str, str], str]:
-        """The title of each entity; see `entity_titles`."""
-        return entity_titles(self.env)
-
     def label(self, variable: Any) -> str:
-        """Return the title of a variable's entity, and the variable's key in words."""
-        return f"{self.titles[variable.where]} {key_words(variable.key)}"
+        """Return the noun of a variable's entity, capitalised, and the variable's key in words."""
+        return f"{name_things(self.env)[variable.where].capitalize()} {key_words(variable.key)}"
 
     def value(self, field: int, key: str) -> np.ndarray | None:
         """Return the known value of a field's variable, such as `rain/amount#mm`; None if it was never observed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -45,15 +45,6 @@ RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing no
 
 MOST_LOSSES = 12
 """Maximum number of losses that are listed at the end of an episode."""
-
-
-class Rival(NamedTuple):
-    """The result of a policy on the same seed: its name, return, rewards by step, and the family's columns."""
-
-    name: str
-    total: float
-    rewards: np.ndarray
-    columns: dict[str, Any]
 
 
 @jax.jit
@@ -215,8 +206,8 @@ class Session:
         """The no-op action; None if there is none."""
         return find_idle_action(self.id, self.env)
 
-    def rival(self, name: str) -> Rival:
-        """Run a named policy on this seed to the end or, in an endless episode, for as many steps as the user took."""
+    def rival(self, name: str) -> Self:
+        """Return the episode of a named policy on this seed; an endless one has as many steps as the user took."""
         other, policy = self.again(self.seed), policy_named(self.id, self.env, name).traced()
         carry, key = policy.init, key_for(seed_key(self.seed), "policy")
         while not other.over and other.steps < self.limit:
@@ -224,7 +215,7 @@ class Session:
             reward = other.act(jax.tree.map(np.asarray, action))
             ends = jnp.asarray(other.terminated), jnp.asarray(other.over and not other.terminated)
             carry = _call(policy.learn, carry, Timestep(other.obs, jnp.float32(reward), *ends, dict(other.info)))
-        return Rival(RIVALS.get(name, name), other.total, other.rewards, other.columns)
+        return other
 
     @property
     def limit(self) -> int:

@@ -10,12 +10,8 @@ from typing import Any
 from harvestgym.core.loading import load_object
 from harvestgym.core.view.scene import Scene
 
-RENDERERS = {
-    "rgb_array": "harvestgym.render.canvas:to_rgb",
-    "ansi": "harvestgym.render.text:to_text",
-    "svg": "harvestgym.render.svg:to_svg",
-}
-"""Loaded on first use, because importing Pillow takes time."""
+RENDERERS = {"rgb_array": "canvas:to_rgb", "ansi": "text:to_text", "svg": "svg:to_svg"}
+"""The module here and the function of each mode, loaded on first use, because importing Pillow takes time."""
 
 RENDER_MODES = tuple(RENDERERS)
 
@@ -25,4 +21,4 @@ DEFAULT_WIDTH = 960
 
 def render_scene(scene: Scene, mode: str, width: int) -> Any:
     """Draw a scene in one of the `RENDER_MODES`; `width` is the width of "rgb_array", px."""
-    return load_object(RENDERERS[mode])(scene, *((width,) if mode == "rgb_array" else ()))
+    return load_object(f"harvestgym.render.{RENDERERS[mode]}")(scene, *((width,) if mode == "rgb_array" else ()))

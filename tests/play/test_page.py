@@ -130,7 +130,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: Se
         seen.shot("play-farm-first-day", whole=False)
         seen.page.get_by_role("button", name="20 L").click()
         days, sprouted = 0, False
-        while known(seen, "Plant stage") != "ripe":
+        while known(seen, "Bean stage") != "ripe":
             dry = float(known(seen, "Soil available Water").split()[0]) < 150
             if dry:
                 seen.page.click(part("add-0"))
@@ -141,8 +141,8 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: Se
                 seen.page.click(part("week"))
                 days += 7
             wait_for_text(seen, "day", f"day {days} of")
-            if not sprouted and known(seen, "Plant stage") == "grow":
-                wait_for_text(seen, "news", "Plant: sprouted")
+            if not sprouted and known(seen, "Bean stage") == "grow":
+                wait_for_text(seen, "news", "Bean: sprouted")
                 sprouted = True
             if 40 <= days <= 46:
                 seen.shot("play-farm-summer", whole=False)
@@ -209,7 +209,7 @@ def test_observations_cost_and_mistakes_are_shown(browser: Any, games: Servers) 
         seen.page.click(part("want-0"))
         seen.page.click(part("want-1"))
         seen.page.locator(part("look"), has_text="0.006").click()
-        wait_for_text(seen, "known", "Plant stage")
+        wait_for_text(seen, "known", "Bean stage")
         assert seen.page.inner_text(f"{part('score')} b") == "-0.006"
         seen.page.click(part("add-0"))
         wait_for_text(seen, "today", "1 of at most 1")

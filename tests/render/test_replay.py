@@ -217,7 +217,7 @@ def test_a_death_has_its_cause_and_what_went_before(farm: tuple[Any, Record]) ->
     events = family_function(FARM, "timeline")(env, died).events
     (death,) = [event for event in events if event.kind == "dead"]
     assert death.step == 41 and say_event(death).startswith(
-        "Plant: died: stress from other entities while growing; growth"
+        "Bean: died: stress from other entities while growing; growth"
     )
     assert death.why.rpartition(" on ")[0].endswith("slowed by too little water")
 

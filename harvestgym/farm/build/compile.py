@@ -29,8 +29,7 @@ from harvestgym.farm.engine.initial_values import InitialValue, check_starts, co
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
-from harvestgym.farm.engine.reward_terms import Term
-from harvestgym.farm.engine.scoring import compile_score
+from harvestgym.farm.engine.reward_terms import Term, compile_score
 from harvestgym.farm.engine.state import FarmParams, FieldParams
 from harvestgym.farm.engine.variables import build_slots, list_variables, number_repeats
 from harvestgym.farm.entities.base import Entity
@@ -40,8 +39,6 @@ from harvestgym.farm.schema import FarmSpec, FieldSpec, farm_spec
 
 Entities = Mapping[str, Sequence[Entity]]
 """The entities on some fields, by field name."""
-
-STOPS, START_VALUES = "rules > terminal_conditions", "rules > init"
 
 DrawnStart = tuple[InitialValue, Any]
 
@@ -87,10 +84,10 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
     everything = ObservationPlan(tuple(map(ObservedItem, variables)))
     free = plan_observations(names, rules.free_observations, "rules > free_observations")
     plan = everything if spec.mode == "fo" else free
-    starts = share_starts(compile_initial_values(rules.init, variables, fields, START_VALUES), names)
-    check_starts(starts, fields, START_VALUES)
+    starts = share_starts(compile_initial_values(rules.init, variables, fields, "rules > init"), names)
+    check_starts(starts, fields, "rules > init")
     formulas = FormulaCompiler(names, ready.functions)
-    stops = formulas.compile_any(rules.terminal_conditions, STOPS)
+    stops = formulas.compile_any(rules.terminal_conditions, "rules > terminal_conditions")
     further = _build_named(rules.further, ready.rules, Rule, "rules > further")
     terms = _build_named(scoring.terms, ready.terms, Term, "scoring > terms")
     defaults = FarmParams(
@@ -130,25 +127,21 @@ def name_farm(
 
 
 def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return, by field and entity, the random stream of each entity that shares the draws of another field.
+    """Return, by field and entity, the random stream of each entity that can share its draws with another field.
 
     Entities of a `shared` kind (the weather) use the draws of the first field at the same latitude and longitude whose
     entity has the same parameters, so that it rains on all of these fields at the same time. Each field keeps its own
     state.
     """
     found: dict[str, dict[str, str]] = {name: {} for name in fields}
-    first: list[tuple[str, Any]] = []
+    first: dict[Any, str] = {}
     for name, field in fields.items():
         names = number_repeats([type(e).__name__ for e in field.entities])
         for slot, entity in zip(names, field.entities, strict=True):
-            if not entity.shared or name in own_weather:
-                continue
-            mine = (entity, field.place.latitude, field.place.longitude)
-            stream = next((stream for stream, other in first if _is_same(other, mine)), "")
-            if stream:
-                found[name][slot] = stream
-            else:
-                first.append((f"{name}/{slot}", mine))
+            if entity.shared and name not in own_weather:
+                numbers, structure = jax.tree.flatten((entity, field.place.latitude, field.place.longitude))
+                mine = structure, *((np.shape(each), np.asarray(each, float).tobytes()) for each in numbers)
+                found[name][slot] = first.setdefault(mine, f"{name}/{slot}")
     return found
 
 
@@ -163,12 +156,6 @@ def share_starts(starts: list[DrawnStart], names: NameTable) -> list[DrawnStart]
         if start.variable.name == f"{names.slots[variable.where].stream}/{variable.key}"
     ]
     return [*starts, *copies]
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two trees have the same structure and the same numbers."""
-    (mine, structure), (theirs, like) = jax.tree.flatten(one), jax.tree.flatten(other)
-    return structure == like and all(map(partial(np.array_equal, equal_nan=True), mine, theirs))
 
 
 def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan:
@@ -207,7 +194,7 @@ def _check_field(entities: Entities, name: str, field: FieldSpec) -> None:
 def _find_mistake(name: str, field: FieldSpec, entities: Sequence[Entity]) -> str:
     """Return the error raised by a farm that consists of one field with these entities; empty if there is none."""
     try:
-        _compile_farm(FarmSpec(fields={name: field}), {name: entities}, ReadyComponents())
+        _compile_farm(FarmSpec.model_validate({"fields": {name: field}}), {name: entities}, ReadyComponents())
     except ConfigError as error:
         return str(error)
     return ""

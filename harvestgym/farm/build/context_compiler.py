@@ -152,14 +152,11 @@ class _Reader:
 
     def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
         """Return the leaves if their number and shapes match the model's; raise ConfigError otherwise."""
-        if jax.tree.structure(params) != jax.tree.structure(self.model.defaults):
-            what = "parameters of another structure"
-        else:
-            leaves = _leaves(params)
-            unlike = [(a.shape, b.shape) for a, b in zip(leaves, self.base, strict=True) if a.shape != b.shape]
-            if not unlike:
-                return leaves
-            what = f"a table of {unlike[0][0]} instead of {unlike[0][1]}"
+        leaves, same = _leaves(params), jax.tree.structure(params) == jax.tree.structure(self.model.defaults)
+        unlike = [(a.shape, b.shape) for a, b in zip(leaves, self.base, strict=same) if a.shape != b.shape]
+        if same and not unlike:
+            return leaves
+        what = f"a table of {unlike[0][0]} instead of {unlike[0][1]}" if same else "parameters of another structure"
         got = f"{value!r} with {what}; for weather, try `generate: true` here and in `entities`"
         raise mismatch(where, "sets of the same shape", got)
 

@@ -36,18 +36,17 @@ def write_parameters(component: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for field in dataclasses.fields(component):
         meta, value = field.metadata.get("meta"), getattr(component, field.name)
+        place = f"{type(component).__name__} > {field.name}"
         if meta is None:
             out[field.name] = write_parameters(value)
         elif meta.kind == "open":
             out[meta.keys[0]] = {name: float(v) for name, v in value.items()}
         elif meta.kind == "static" or meta.axes:
-            place = f"{type(component).__name__} > {field.name}"
             got = f"{type(value).__name__}, which only Python code can set"
             raise NotInFileError(f"{place}: expected a value that a file can contain, got a {got}")
         elif np.ndim(value) > int(meta.stacked):
-            where, shape = f"{type(component).__name__} > {field.name}", np.shape(value)
             expected = f"{len(meta.keys)} numbers" if meta.stacked else "a number"
-            raise mismatch(where, expected, f"an array of shape {shape}")
+            raise mismatch(place, expected, f"an array of shape {np.shape(value)}")
         elif field.default is dataclasses.MISSING or not np.array_equal(value, field.default):
             pairs = zip(meta.keys, np.atleast_1d(value).tolist(), strict=True)
             out |= {key: meta.labels[int(v)] if meta.labels else v for key, v in pairs}

@@ -7,9 +7,10 @@ the update, so the order of entities in a file does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import chain
 from typing import Any
 
@@ -22,7 +23,6 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.grouping import group_pairs
 from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
-from harvestgym.farm.entities.base import Ledger
 
 from .actions import DURATION, Orders
 from .farm_structure import FarmStructure
@@ -55,12 +55,11 @@ class FarmModel(FarmStructure):
 
     def _started(self, key: Array, context: Any, params: FarmParams) -> FarmState:
         params = self.contexts.apply(params, context and context.numbers)
-        zero = {name: jnp.float32(0.0) for name in self.tallies}
         return FarmState(
             fields=draw_initial_states(key, self.fields, self.starts, params),
             farmers=tuple(farmer.init() for farmer in params.farmers),
-            totals=zero,
-            today=zero,
+            totals=self._no_tally,
+            today=self._no_tally,
             context=context,
             day=jnp.int32(0),
             wages=jnp.float32(0.0),
@@ -89,13 +88,13 @@ class FarmModel(FarmStructure):
 
     def _look(self, state: FarmState, request: Any, params: FarmParams) -> FarmState:
         """Return the state after the observing half-step."""
-        answer = self.requests.answer(state, request, params)
+        answer, price = self.requests.answer(state, request, params)
         return replace(
             state,
-            farmers=answer.memories,
+            farmers=answer.memory,
             acting=jnp.asarray(True),
-            asked=state.asked | answer.shown,
-            paid=answer.price,
+            asked=state.asked | answer.done,
+            paid=price,
             wages=answer.wages,
             over=self.ended(state, params),
             **self._no_orders,
@@ -113,12 +112,13 @@ class FarmModel(FarmStructure):
         kinds = [jnp.asarray([row.number + 1 for row in rows], jnp.int32) for rows in self.actions.rows_of_fields]
         parts = (kinds, draw_day(key, self.fields), now.fields, state.fields)
         days = map_fields(partial(simulate_day, orders, accepted), self._field_structures, *parts)
-        report = self._report([ledgers for _, ledgers, _ in days])
+        flows = tuple(_add_up(ledger.flows for ledger in ledgers) for _, ledgers, _ in days)
+        tally = _add_up([self._no_tally, *(ledger.tally for _, ledgers, _ in days for ledger in ledgers)])
         new = FarmState(
             fields=tuple(after for after, _, _ in days),
             farmers=farmers,
-            totals={n: state.totals[n] + report.tally[n] for n in self.tallies},
-            today=report.tally,
+            totals={n: state.totals[n] + tally[n] for n in self.tallies},
+            today=tally,
             context=self.contexts.next_day(key, state.context, state.day + 1, params),
             day=state.day + 1,
             cost=jnp.sum(jnp.where(accepted, prices, 0.0)),
@@ -129,7 +129,7 @@ class FarmModel(FarmStructure):
             over=self.ended(state, now),
             **self._morning,
         )
-        return new, report
+        return new, DayReport(flows, tally)
 
     @cached_property
     def _field_structures(self) -> list[Any]:
@@ -138,29 +138,26 @@ class FarmModel(FarmStructure):
         does = [tuple((row.entity, row.action.method, len(row.allowed)) for row in of_field) for of_field in rows]
         return [(field.structure, rows) for field, rows in zip(self.fields, does, strict=True)]
 
-    def permits(self, state: FarmState, numbers: Array, params: FarmParams, chosen: Array, count: Any) -> Array:
+    def permits(self, state: FarmState, numbers: np.ndarray, params: FarmParams, chosen: Array, count: Any) -> Array:
         """Return which integer actions would be carried out if ordered after the first `count` chosen actions.
 
-        `numbers` (n,) and `chosen` (m,) are integer actions; the result is bool (n,), False for action 0.
+        The result is bool in the shape of `numbers`, False for action 0. Farmers do not see the plot of an order, so
+        without rules only the first plot is tried, and the result applies to all.
         """
         here = jnp.arange(self.schedule, dtype=jnp.int32) == count
+        alike = numbers if params.rules else self.actions.on_first_plot[numbers]
+        tried, place = np.unique(alike, return_inverse=True)
 
         def permits(number: Array) -> Array:
             orders = self.actions.orders(jnp.where(here, number, chosen))
             return (self._work(state, orders, params.score.prices(orders), params).done & here).any()
 
-        return jax.vmap(permits)(numbers)
+        return jax.vmap(permits)(jnp.asarray(tried, jnp.int32))[place.reshape(numbers.shape).astype(np.int32)]
 
     def permits_first(self, state: FarmState, params: FarmParams) -> Array:
-        """Return which integer actions are possible as the first order of a day, as bool; action 0 always is.
-
-        Farmers do not see the plot of an order, so without rules only the first plot is tried, and the result applies
-        to all.
-        """
+        """Return which integer actions are possible as the first order of a day, as bool; action 0 always is."""
         numbers = np.arange(self.actions.size)
-        tried, place = np.unique(numbers if params.rules else self.actions.on_first_plot, return_inverse=True)
-        none, place = jnp.zeros(self.schedule, jnp.int32), place.astype(np.int32)
-        return self.permits(state, jnp.asarray(tried, jnp.int32), params, none, 0)[place] | (numbers == 0)
+        return self.permits(state, numbers, params, jnp.zeros(self.schedule, jnp.int32), 0) | (numbers == 0)
 
     @property
     def action_mask(self) -> Callable[[FarmState, FarmParams], Array] | None:
@@ -216,10 +213,9 @@ class FarmModel(FarmStructure):
                 counts[name] = _count_codes(info[name], len(variable.meta.labels))
         return counts
 
-    def _report(self, ledgers: Sequence[Sequence[Ledger]]) -> DayReport:
-        flows = tuple(_add_up((ledger.flows for ledger in of_field), {}) for of_field in ledgers)
-        zero = {name: jnp.float32(0.0) for name in self.tallies}
-        return DayReport(flows, _add_up((ledger.tally for of_field in ledgers for ledger in of_field), zero))
+    @property
+    def _no_tally(self) -> dict[str, Array]:
+        return {name: jnp.float32(0.0) for name in self.tallies}
 
     def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
         """Return the values that scores and rules may read."""
@@ -334,10 +330,7 @@ def _net(gains: Mapping[str, Array], costs: Mapping[str, Array]) -> Array:
     return _sum(gains) - _sum(costs)
 
 
-def _add_up(amounts: Iterable[Mapping[str, Array]], start: dict[str, Array]) -> dict[str, Array]:
+def _add_up(amounts: Iterable[Mapping[str, Array]]) -> dict[str, Array]:
     """Return the sum of all amounts by name."""
-    total = dict(start)
-    for named in amounts:
-        for name, amount in named.items():
-            total[name] = total[name] + amount if name in total else amount
-    return total
+    found = group_pairs(pair for named in amounts for pair in named.items())
+    return {name: reduce(operator.add, values) for name, values in found.items()}

@@ -183,11 +183,11 @@ def walk_tree(tree: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
                 yield field, entity, name, value
 
 
-def map_variables(function: Callable[[Variable], Any], tree: Any) -> Any:
-    """Apply a function to a variable, or to each variable in a tree."""
-    if isinstance(tree, Variable):
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """Apply a function to a variable or another leaf, or to each leaf in a tree."""
+    if not isinstance(tree, Mapping):
         return function(tree)
-    return {key: map_variables(function, below) for key, below in tree.items()}
+    return {key: map_leaves(function, below) for key, below in tree.items()}
 
 
 def list_leaves(tree: Any) -> list[Variable]:

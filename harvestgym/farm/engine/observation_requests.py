@@ -18,7 +18,7 @@ from jax import Array
 
 from harvestgym.core.grouping import group_pairs
 
-from .farmers import Work, delegate
+from .farmers import Work, WorkResult, delegate
 from .observations import ObservationPlan
 from .state import FarmParams, FarmState
 from .variables import Variable
@@ -36,22 +36,6 @@ class Requests(NamedTuple):
     farmer: Array | np.ndarray
     group: Array | np.ndarray
     plot: Array | np.ndarray
-
-
-class Answer(NamedTuple):
-    """The observations made in a morning.
-
-    Attributes:
-        memories: the farmers' memories.
-        wages: the total wages.
-        shown: bool (entries,), which offered entries were shown.
-        price: the cost of the shown entries in the score.
-    """
-
-    memories: tuple[Any, ...]
-    wages: Array
-    shown: Array
-    price: Array
 
 
 @dataclass(frozen=True)
@@ -108,11 +92,6 @@ class RequestTable:
         starts = np.cumsum(self._sizes) - self._sizes
         return np.logical_and.reduceat(np.asarray(self.observers), starts, axis=1).argmax(0).astype(np.int32)
 
-    @cached_property
-    def numbers(self) -> dict[str, int]:
-        """The number of each group of variables."""
-        return {name: i for i, name in enumerate(self.groups)}
-
     def prices(self, params: FarmParams) -> Array:
         """Return the price of each offered item: its variable's unit cost times the number of entries seen."""
         return jnp.asarray(params.score.observation_costs)[self._variables] * np.asarray(self._sizes, np.float32)
@@ -132,8 +111,11 @@ class RequestTable:
         """Return the item number of each offered entry, int32."""
         return np.repeat(np.arange(len(self._sizes), dtype=np.int32), self._sizes)
 
-    def answer(self, state: FarmState, request: Any, params: FarmParams) -> Answer:
-        """Make the observations for which the farmers have time, in the order of the list or of the offered items."""
+    def answer(self, state: FarmState, request: Any, params: FarmParams) -> tuple[WorkResult, Array]:
+        """Make the observations for which the farmers have time, in the order of the list or of the offered items.
+
+        Returns the work, whose `done` (entries,) marks the offered entries that were shown, and their cost.
+        """
         if isinstance(request, Requests):
             covered, unit = self.covered(request), jnp.asarray(params.score.observation_costs)[self.owner]
             prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit, jnp.float32(1.0)))
@@ -142,9 +124,10 @@ class RequestTable:
             prices, numbers = self.prices(params), jnp.asarray(self._sizes, jnp.float32)
             wanted, farmer, covered = jnp.asarray(request).astype(bool), self.observer, None
         work = Work(wanted, jnp.zeros(wanted.shape, jnp.float32), prices, numbers, state.day)
-        taken, memories, wages, _ = delegate("look", params.farmers, state.farmers, farmer, work)
+        result = delegate("look", params.farmers, state.farmers, farmer, work)
+        taken = result.done
         shown = taken[self._item] if covered is None else jnp.any(covered & taken[:, None], axis=0)
-        return Answer(memories, wages, shown, jnp.sum(jnp.where(taken, prices, 0.0)))
+        return result._replace(done=shown), jnp.sum(jnp.where(taken, prices, 0.0))
 
     def news(self, state: FarmState, params: FarmParams) -> Array:
         """Return which offered items would show entries not yet observed if requested in `state`, bool (items,)."""
@@ -152,5 +135,5 @@ class RequestTable:
         if not number:
             return jnp.zeros(0, bool)
         known = ~((self._item == np.arange(number)[:, None]) & ~state.asked).any(1)
-        shown = jax.vmap(lambda wanted: self.answer(state, wanted, params).shown.any())(np.eye(number, dtype=bool))
+        shown = jax.vmap(lambda wanted: self.answer(state, wanted, params)[0].done.any())(np.eye(number, dtype=bool))
         return shown & ~known

@@ -11,7 +11,7 @@ from harvestgym.farm.entities.base import Entity, Place
 
 from .farmers import Farmer, Rule
 from .formula_compiler import ReferenceValues
-from .scoring import Score
+from .reward_terms import Score
 
 
 @pytree

@@ -90,9 +90,7 @@ class Variable:
 
     def value(self, entity: Entity, state: Any) -> Array:
         """Return this variable's array in a state of its entity."""
-        if self.derived:
-            return entity.views(state)[self.attr]
-        leaf = getattr(state, self.attr)
+        leaf = entity.views(state)[self.attr] if self.derived else getattr(state, self.attr)
         return leaf if self.index is None else leaf[self.index]
 
 
@@ -117,17 +115,14 @@ def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
     out: list[Variable] = []
     for f, field in enumerate(fields):
         for e, slot in enumerate(field.slots):
-            where, sizes = (field.name, slot.name), dict(slot.sizes)
-            for attr, meta in iterate_metas(slot.kind.State):
+            where, derived = (field.name, slot.name), slot.kind.derived
+            for attr, meta in (*iterate_metas(slot.kind.State), *derived.items()):
                 if meta.hidden:
                     continue
                 meta = limit_range(meta)
                 for key, i in _entries(meta, dict(slot.names)):
-                    shape = meta_shape(meta, sizes)[int(i is not None) :]
-                    out.append(Variable(f, e, where, key, attr, i, meta, shape))
-            for attr, meta in slot.kind.derived.items():
-                meta, shape = limit_range(meta), meta_shape(meta, sizes)
-                out.append(Variable(f, e, where, meta.keys[0], attr, None, meta, shape, derived=True))
+                    shape = meta_shape(meta, dict(slot.sizes))[int(i is not None) :]
+                    out.append(Variable(f, e, where, key, attr, i, meta, shape, attr in derived))
     return tuple(out)
 
 

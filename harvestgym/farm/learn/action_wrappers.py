@@ -57,8 +57,7 @@ class DiscreteActions(ActionWrapper):
         return spaces.MultiDiscrete([n] * self.env.schedule) if self.whole_schedule else spaces.Discrete(n)
 
     def read(self, action: Array) -> Any:
-        places = self.env.schedule if self.whole_schedule else 1
-        numbers = jnp.zeros(self.env.schedule, jnp.int32).at[:places].set(jnp.asarray(action, jnp.int32))
+        numbers = jnp.zeros(self.env.schedule, jnp.int32).at[: jnp.size(action)].set(jnp.asarray(action, jnp.int32))
         request = (numbers[:, None] == 1 + jnp.arange(self.requests, dtype=jnp.int32)).any(0)
         order = jnp.where(numbers > self.requests, numbers - self.requests, 0)
         return self.env.make_action(request, order if self.env.schedule > 1 else order[0])

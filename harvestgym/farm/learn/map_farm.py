@@ -20,17 +20,21 @@ from jax import Array
 from harvestgym.core.env import Timestep
 from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
-from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.learn.action_wrappers import ActionWrapper
 from harvestgym.farm.learn.map_channels import Channel, Encoding, list_entries, make_encoding
-from harvestgym.farm.learn.map_orders import MapSpace, MapTable, build_map_table, explain_refusal, plot_cells
+from harvestgym.farm.learn.map_orders import (
+    NOWHERE,
+    STOP,
+    MapSpace,
+    MapTable,
+    build_map_table,
+    explain_refusal,
+    plot_cells,
+)
 
-EARNED = (
-    "gain", "net", "wages", "reward/", "intervention cost", "observation cost", "cost", "accepted", "effective",
-    "refusal",
-)  # fmt: skip
-"""Prefixes of the info entries for a day's gains, costs and orders, which are 0 in a step in which no time passes."""
+STANDING = ("day", "total/", "context", "Field-")
+"""Prefixes of the info entries that a step in which no time passes keeps; gains, costs and orders are 0 in it."""
 
 
 class MapState(NamedTuple):
@@ -50,7 +54,6 @@ class MapFarm(ActionWrapper):
     raises ConfigError in Gymnasium environments; compiled code treats it as "stop".
     """
 
-    env: FarmModel
     step_unit: ClassVar[str] = "orders"
     shows_mask: ClassVar[bool] = True
     """True because observations include the action mask as "mask", so `gym.base` need not compute it again."""
@@ -153,10 +156,10 @@ class MapFarm(ActionWrapper):
         An order is possible if the rules permit it and a farmer accepts it. If a Python rule depends on place and
         amount together, a place counts as possible if at least one amount is possible there.
         """
-        valid, candidate = self.table.valid, self._candidate_at
-        accepted = jnp.append(self._accepts(state, params), jnp.asarray([True, False]))[candidate]
-        amount = accepted.any(1) if params.rules else accepted[:, 0]
-        where = accepted.any(2) if params.rules else jnp.asarray(valid["where"]) & amount.any(1, keepdims=True)
+        valid = self.table.valid
+        accepted = self.env.permits(state.inner, self._tried, params, state.pending, state.placed)
+        accepted = accepted.at[STOP, NOWHERE, 0].set(True)
+        amount, where = accepted.any(1), jnp.asarray(valid["where"]) & accepted.any(2)
         if self.requests:
             answered = self._answers(state, params)[np.maximum(self.table.item, 0)] & (self.table.item >= 0)
             asks = (self.table.item >= 0).any(1, keepdims=True)
@@ -165,33 +168,10 @@ class MapFarm(ActionWrapper):
         return {"what": where.any(1), "where": where, "amount": amount}
 
     @cached_property
-    def _candidates(self) -> np.ndarray:
-        """The interventions to try, with every amount: at every place if there are rules, otherwise at only one."""
-        choices = self.table.interventions
-        if self.env.defaults.rules or not len(choices):
-            return choices
-        return choices[np.unique(choices[:, [0, 2]], axis=0, return_index=True)[1]]
-
-    @cached_property
-    def _candidate_at(self) -> np.ndarray:
-        """The index of the candidate for each order, place and amount, int; without rules, one place represents all.
-
-        The index after the last candidate means "stop", and the next index means no candidate.
-        """
-        orders, places, amounts = self.table.shape
-        places = places if self.env.defaults.rules else 1
-        at = np.full((orders, places, amounts), len(self._candidates) + 1, np.int32)
-        what, where, amount = self._candidates.T
-        at[what, where if places > 1 else 0, amount] = np.arange(len(self._candidates))
-        at[0, 0, 0] = len(self._candidates)
-        return at
-
-    def _accepts(self, state: MapState, params: FarmParams) -> Array:
-        """Return which candidates would be carried out after the orders chosen today, bool (candidates,)."""
-        if not len(self._candidates):
-            return jnp.zeros(0, bool)
-        numbers = jax.vmap(self.table.number)(jnp.asarray(self._candidates, jnp.int32))
-        return self.env.permits(state.inner, numbers, params, state.pending, state.placed)
+    def _tried(self) -> np.ndarray:
+        """The action numbers to try for each order, place and amount; without rules, one place represents all."""
+        numbers = self.table.numbers
+        return numbers if self.env.defaults.rules else numbers.max(1, keepdims=True)
 
     def _answers(self, state: MapState, params: FarmParams) -> Array:
         """Return which requests would show unobserved values, bool (offered,); all requests come before the orders."""
@@ -258,7 +238,7 @@ class MapFarm(ActionWrapper):
     def _pause(self, key: Array, inner: Any, params: FarmParams) -> Timestep:
         """Return the outcome of a step in which no time passes."""
         info = self.env.info(inner, params)
-        info |= {name: jnp.zeros_like(value) for name, value in info.items() if name.startswith(EARNED)}
+        info |= {name: jnp.zeros_like(value) for name, value in info.items() if not name.startswith(STANDING)}
         seen = self.env.observation(keys_for(key, ("observation",))[0], inner, None, params)
         return Timestep(seen, jnp.float32(0.0), jnp.asarray(False), jnp.asarray(False), info)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import gymnasium
@@ -55,13 +56,17 @@ class MapTable:
         amount = np.arange(self.shape[2]) < self.amounts[:, None]
         return {"what": np.ones(len(self.names), bool), "where": self.position >= 0, "amount": amount}
 
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The action-table numbers, int32 (orders, places, amounts); 0 for stop, requests and invalid orders."""
+        first, count, position = self.first[:, None, None], self.amounts[:, None, None], self.position[:, :, None]
+        amount = np.arange(self.shape[2], dtype=np.int32)
+        return np.where((first > 0) & (position >= 0) & (amount < count), first + position * count + amount, 0)
+
     def number(self, action: Any) -> Array:
-        """Return the action-table number, int32; 0 for stop, for a request and for an invalid order."""
+        """Return the entry of `numbers` for an order, int32; 0 for an order that is not in the table."""
         what, where, amount = jnp.asarray(action, jnp.int32)
-        position, count = jnp.asarray(self.position)[what, where], jnp.asarray(self.amounts)[what]
-        first = jnp.asarray(self.first)[what]
-        allowed = (first > 0) & (position >= 0) & (amount < count)
-        return jnp.where(allowed, first + position * count + amount, 0).astype(jnp.int32)
+        return jnp.asarray(self.numbers).at[what, where, amount].get(mode="fill", fill_value=0)
 
     def request(self, action: Any) -> Array:
         """Return the index of the requested observation, int32; -1 for none."""
@@ -90,9 +95,7 @@ class MapTable:
     @property
     def interventions(self) -> np.ndarray:
         """Each intervention with each of its amounts, on each of its plots, int (n, 3)."""
-        valid = self.valid
-        found = np.argwhere(valid["where"][:, :, None] & valid["amount"][:, None, :])
-        return found[self.first[found[:, 0]] > 0]
+        return np.argwhere(self.numbers)
 
 
 def build_map_table(model: FarmModel) -> MapTable:

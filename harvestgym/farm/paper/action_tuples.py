@@ -24,6 +24,7 @@ from harvestgym.farm.paper.observation_items import (
     ObservationPath,
     is_free,
     listed_paths,
+    make_item_reader,
     requestable_paths,
 )
 from harvestgym.farm.paper.spaces import MultiUnion
@@ -55,10 +56,9 @@ class Language:
             for path in requestable_paths(model, farmer)
         ]
         self._rows = [(farmer, model.actions.rows[row]) for farmer, row in model.actions.assignments]
-        self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
         self._parsed: dict[str, FarmerAction] = {}
         self.is_free = cache(partial(is_free, model=model))
-        self.reader = cache(partial(ItemReader, names=model.names, plan=model.full_plan))
+        self.reader = cache(partial(make_item_reader, names=model.names, plan=model.full_plan))
         if not self._requests and not self._rows:
             raise mismatch("rules", "an action", "none", "an intervention or an observation in mode 'ao'")
 
@@ -90,8 +90,8 @@ class Language:
     def to_pair(self, action: FarmerAction) -> tuple[np.int64, Any]:
         """Return the pair for an action."""
         if isinstance(action, Request):
-            require(action in self._numbers, action.path.group, "a paid observation", "a free one", "removing it")
-            return np.int64(self._numbers[action]), np.int64(0)
+            require(action in self._requests, action.path.group, "a paid observation", "a free one", "removing it")
+            return np.int64(self._requests.index(action)), np.int64(0)
         row = action.row
         number = np.int64(len(self._requests) + self.model.actions.assignments.index((action.farmer, row.number)))
         if not parameter_keys(row.action):
@@ -182,7 +182,8 @@ class Language:
             if isinstance(action, Order):
                 what, plot, values = 1 + action.row.number, action.plot, action.values
             else:
-                what, plot, values = -1 - self.model.requests.numbers[action.path.group], action.path.plot, ()
+                group = list(self.model.requests.groups).index(action.path.group)
+                what, plot, values = -1 - group, action.path.plot, ()
             row[:ORDER_WIDTH] = (what, action.farmer, *(plot or (-1, -1)))
             numbers[ORDER_WIDTH : ORDER_WIDTH + len(values)] = values
         return array

@@ -16,7 +16,7 @@ from harvestgym.core import yaml_io
 from harvestgym.core.errors import check_each_name, check_name, check_parent, locate_errors, require
 from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
-from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
+from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, build_tree, put_once, walk_tree
 from harvestgym.farm.entities.base import Action
 from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.schema import ScoreSpec
@@ -61,15 +61,15 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
 
 def read_init(tree: Any, where: str) -> dict[str, Any]:
     """Return starting conditions in the form of a farm file, with the keys of nested variables joined."""
-    return {f: {e: _join_keys(below, at) for e, below, at in of} for f, of in by_entity(tree, where)}
+    return build_tree((entity, _join_keys(below, path)) for entity, below, path in by_entity(tree, where))
 
 
-def by_entity(tree: Any, where: str) -> Iterator[tuple[str, list[tuple[str, Mapping[str, Any], str]]]]:
-    """Yield each field of a tree `field: entity: ...`, with its entities' names, contents and paths."""
+def by_entity(tree: Any, where: str) -> Iterator[tuple[EntityKey, Mapping[str, Any], str]]:
+    """Yield the key, the content and the path of each entity in a tree `field: entity: ...`."""
     for field, entities in _mapping(tree, where).items():
-        listed = _mapping(entities, f"{where} > {field}").items()
-        paths = [(entity, f"{where} > {field} > {entity}", below) for entity, below in listed]
-        yield str(field), [(str(entity), _mapping(below, path), path) for entity, path, below in paths]
+        for entity, below in _mapping(entities, f"{where} > {field}").items():
+            path = f"{where} > {field} > {entity}"
+            yield (str(field), str(entity)), _mapping(below, path), path
 
 
 def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def read_actions(blocks: Mapping[str, Any], names: NameTable, where: str) -> dic
     out: dict[str, Any] = {}
     if "interventions" in blocks:
         listed = by_entity(blocks["interventions"], f"{where} > interventions")
-        out["interventions"] = {f: {e: _move_out(below, actions, at) for e, below, at in of} for f, of in listed}
+        out["interventions"] = build_tree((entity, _move_out(below, actions, at)) for entity, below, at in listed)
     if "observations" in blocks:
         out["observations"] = _read_observations(blocks["observations"], names, f"{where} > observations")
     for key, value in _mapping(blocks.get("params"), f"{where} > params").items():
@@ -105,11 +105,10 @@ def _read_observations(tree: Any, names: NameTable, where: str) -> list[str]:
     if isinstance(tree, (list, tuple)):
         return [write_variable(written, f"{where} > {i}") for i, written in enumerate(tree)]
     return [
-        write_variable((field, entity, name, path), at)
-        for field, entities in by_entity(_add_field(tree, names, where), where)
-        for entity, below, at in entities
+        write_variable((*entity, name, path), at)
+        for entity, below, at in by_entity(_add_field(tree, names, where), where)
         if below
-        for name, *path in list_paths(_move_out(below, names.tree.get((field, entity), {}), at), (), at)
+        for name, *path in list_paths(_move_out(below, names.tree.get(entity, {}), at), (), at)
     ]
 
 

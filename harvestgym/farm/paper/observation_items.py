@@ -10,13 +10,14 @@ import numpy as np
 
 from harvestgym.core.errors import mismatch, require
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, map_variables
+from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, map_leaves
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.formula_parser import parse_formula
 from harvestgym.farm.written_values import parse_plot
 
 Item = tuple[str, str, str, list[Any], Any]
+ItemReader = Callable[[Any], list[Item]]
 
 
 class ObservationPath(NamedTuple):
@@ -103,24 +104,18 @@ def _every_path(model: FarmModel) -> Iterator[ObservationPath]:
             yield from (ObservationPath((field, entity), key, p) for p in np.ndindex(model.names.shapes[field]))
 
 
-class ItemReader:
-    """A reader that extracts the items of the given paths, in order, from any observation.
+def make_item_reader(paths: Sequence[ObservationPath], names: NameTable, plan: ObservationPlan) -> ItemReader:
+    """Return a function that extracts the items of some paths, in order, from any observation by the farm's `plan`."""
+    readers = [map_leaves(partial(_make_reader, plan, path.plot), path.find(names)) for path in paths]
+    written = [path.written for path in paths]
 
-    Args:
-        paths: the items' paths.
-        names: the farm's names.
-        plan: the plan of the whole observation.
-    """
-
-    def __init__(self, paths: Sequence[ObservationPath], names: NameTable, plan: ObservationPlan) -> None:
-        readers = [map_variables(partial(_make_reader, plan, path.plot), path.find(names)) for path in paths]
-        self._rows = [(path.written, reader) for path, reader in zip(paths, readers, strict=True)]
-
-    def __call__(self, obs: Any) -> list[Item]:
-        """Return the items in an observation."""
+    def read_items(obs: Any) -> list[Item]:
         values, known = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
-        filled = ((written, _fill_tree(readers, values, known)) for written, readers in self._rows)
-        return [(field, entity, name, [*path], tree) for (field, entity, name, path), tree in filled]
+        found = [map_leaves(lambda read: read(values, known), tree) for tree in readers]
+        pairs = zip(written, found, strict=True)
+        return [(field, entity, name, [*path], value) for (field, entity, name, path), value in pairs]
+
+    return read_items
 
 
 def _make_reader(plan: ObservationPlan, plot: tuple[int, int] | None, variable: Variable) -> Callable[..., Any]:
@@ -141,9 +136,3 @@ def _make_reader(plan: ObservationPlan, plot: tuple[int, int] | None, variable: 
         return found.reshape(at.shape) if at.shape else found.item()
 
     return read
-
-
-def _fill_tree(readers: Any, values: np.ndarray, known: np.ndarray | None) -> Any:
-    if not isinstance(readers, dict):
-        return readers(values, known)
-    return {key: _fill_tree(below, values, known) for key, below in readers.items()}

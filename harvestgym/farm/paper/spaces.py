@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.spaces import OneOf, Sequence
 
-from harvestgym.farm.engine.name_table import NameTable, map_variables
+from harvestgym.farm.engine.name_table import NameTable, map_leaves
 from harvestgym.farm.engine.variables import Variable
 
 
@@ -107,7 +107,7 @@ def state_member(names: NameTable, values: Mapping[str, Any]) -> tuple[Any, ...]
         array = np.asarray(values[variable.name], _dtype(variable))
         return np.int64(array) if _is_code(variable) else array
 
-    return tuple(map_variables(member, below) for tree in names.tree.values() for below in tree.values())
+    return tuple(map_leaves(member, below) for tree in names.tree.values() for below in tree.values())
 
 
 def _is_code(variable: Variable) -> bool:

@@ -15,19 +15,8 @@ from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.plant.stages import Stage
 
 from .action_log import logged_orders
-from .words import date_of_step, entity_title, say_cause
-
-ARRIVALS = {"plot_population#nb": "arrived", "grow#nb": "came up", "flowers#nb": "in bloom"}
-"""Descriptions of the numbers per plot whose rise from 0 counts as an event."""
-
-ON_FIELD = ("plot_population#nb", "flowers#nb")
-"""Numbers whose rise is reported once per field, not for each plot: animals move, and plots flower one by one."""
-
-QUIET_DAYS = {"plot_population#nb": 7, "grow#nb": 7, "flowers#nb": 90}
-"""Number of days without any on a plot, or on the field, after which a rise is reported again; flowers once a year."""
-
-CHANGES = {"none": "gone", "seed": "sown", "grow": "sprouted", "bloom": "in bloom", "fruit": "in fruit", "dead": "died"}
-"""Descriptions of the change to a stage; for other stages, the name of the stage."""
+from .order_words import entity_title
+from .words import ARRIVALS, CHANGES, date_of_step, say_cause
 
 STARVED = ("no-growth days", "no-weight days")
 """Causes of death that follow from slow growth."""
@@ -51,11 +40,12 @@ def _events_of_variable(env: FarmModel, record: Record, step: int, variable: Var
     if variable.attr == "stage" and variable.meta.labels:
         yield from _stage_changes(env, record, step, variable)
     elif variable.key in ARRIVALS and variable.per_plot:
-        quiet = QUIET_DAYS[variable.key] * env.steps_per_day
+        rise = ARRIVALS[variable.key]
+        quiet = rise["quiet days"] * env.steps_per_day
         lately = np.asarray(record[variable.name][max(step - quiet, 0) : step]) > 0
-        came = (before == 0) & (now > 0) & ~lately.any(None if variable.key in ON_FIELD else 0)
+        came = (before == 0) & (now > 0) & ~lately.any(None if rise["per"] == "field" else 0)
         if came.any():
-            yield Event(step, "arrived", who, ARRIVALS[variable.key], WARNING, **_on_plots(np.argwhere(came), variable))
+            yield Event(step, "arrived", who, rise["words"], WARNING, **_on_plots(np.argwhere(came), variable))
     elif variable.key == FROST and np.all((before == 0) & (now > 0)):
         yield Event(step, "frost", who, "frost", WARNING)
 

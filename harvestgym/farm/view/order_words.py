@@ -80,6 +80,11 @@ def name_things(env: FarmModel) -> dict[tuple[str, str], str]:
     return nouns
 
 
+def entity_title(env: FarmModel, where: tuple[str, str]) -> str:
+    """Return the noun of an entity, capitalised, with its field if there are several."""
+    return f"{where[0]} " * (len(env.fields) > 1) + name_things(env)[where].capitalize()
+
+
 NAMED_BY_SET = ("Plant", "Cide")
 """Kinds whose parameter sets have the names that a farmer uses."""
 

@@ -18,6 +18,12 @@ _WORDS = read_file(Path(__file__).with_name("words.yaml"))
 FUTILE: dict[str, str] = _WORDS["futile"]
 """Words for an order without effect, by action, where the reason is known."""
 
+ARRIVALS: dict[str, Any] = _WORDS["arrivals"]
+"""The numbers per plot whose rise from 0 counts as an event, and how it is reported."""
+
+CHANGES: dict[str, str] = _WORDS["changes"]
+"""Words for the change to a stage; for other stages, the name of the stage."""
+
 NO_UNITS = ("", "nb", "bin", "int5", "int365")
 """Suffixes after the # in the keys of counts and codes."""
 
@@ -79,20 +85,3 @@ def date_of_step(env: FarmModel, record: Record, step: int) -> str:
     """Return the date of a step in a record; empty if it is unknown."""
     calendar = (v.name for v in env.variables if v.key == "day#int365" and v.name in record)
     return next((date_words(float(record[name][step])) for name in calendar), "")
-
-
-def entity_title(env: FarmModel, where: tuple[str, str]) -> str:
-    """Return the title of an entity, with its field if there are several."""
-    return f"{where[0]} " * (len(env.fields) > 1) + entity_titles(env)[where]
-
-
-def entity_titles(env: FarmModel) -> dict[tuple[str, str], str]:
-    """Return the title of each entity: `Soil`, or `Plant 0 (corn)` if a field has several of a kind."""
-    titles = {}
-    for field, spec in zip(env.fields, env.spec.fields.values(), strict=True):
-        kinds = [slot.kind for slot in field.slots]
-        for slot, (_, which) in zip(field.slots, spec.entities, strict=True):
-            named = f" ({which.replace('_', ' ')})" if isinstance(which, str) else ""
-            several = kinds.count(slot.kind) > 1
-            titles[field.name, slot.name] = slot.name.replace("-", " ") + named if several else slot.kind.__name__
-    return titles

@@ -32,7 +32,8 @@ REACH = 5.5
 
 The values for float32 uniforms in [0, 1) stay below 5.42.
 """
-MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+MONTH_LENGTHS = np.array((31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31))
+MONTH_STARTS = np.cumsum(MONTH_LENGTHS) - MONTH_LENGTHS
 
 _Positive = Annotated[float, Field(gt=0)]
 _Share = Annotated[float, Field(gt=-1, lt=1)]
@@ -121,8 +122,7 @@ class Calendar(NamedTuple):
 def calendar() -> Calendar:
     """Return the calendar of the 365-day year; arrays of shape (365,), day 1 first."""
     month = np.repeat(np.arange(12), MONTH_LENGTHS)
-    starts = np.cumsum((0, *MONTH_LENGTHS[:-1]))
-    position = month + (np.arange(YEAR) + 0.5 - starts[month]) / np.array(MONTH_LENGTHS)[month] - 0.5
+    position = month + (np.arange(YEAR) + 0.5 - MONTH_STARTS[month]) / MONTH_LENGTHS[month] - 0.5
     before = np.floor(position).astype(np.int32)
     weight = (position - before).astype(np.float32)
     return Calendar(month.astype(np.int32), before % 12, (before + 1) % 12, weight)

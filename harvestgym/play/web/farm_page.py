@@ -10,6 +10,7 @@ from nicegui import ui
 
 from harvestgym.core.view.scene import Chart, Map
 from harvestgym.core.yaml_io import read_file
+from harvestgym.farm.engine.actions import ActionRow
 from harvestgym.farm.view.order_words import say_tool
 from harvestgym.farm.view.words import date_words, key_unit, key_words, number_text, unit_words
 from harvestgym.play.farm_session import Fact, FarmSession
@@ -165,8 +166,8 @@ class FarmPage(Page):
             return
         with card("doing", f"Actions on plot {self.plot}{self._of_field()}"):
             rows = self.session.env.actions.rows_of_fields[self.field]
-            self._rows([row.number for row in rows if row.action.plot and self.plot in row.plots])
-            whole = [row.number for row in rows if not row.action.plot]
+            self._rows([row for row in rows if row.action.plot and self.plot in row.plots])
+            whole = [row for row in rows if not row.action.plot]
             if whole:
                 words("h2", f"Actions on the whole field{self._of_field(', ')}")
                 self._rows(whole)
@@ -200,19 +201,18 @@ class FarmPage(Page):
             price = float(sum(self.session.prices[list(self.ticked)]))
             button(f"Look (costs {price:g})", self.guarded(lambda: self.session.look(sorted(self.ticked))), "", "look")
 
-    def _rows(self, rows: list[int]) -> None:
+    def _rows(self, rows: list[ActionRow]) -> None:
         if not rows:
             words("p", "No action is possible here.", "quiet")
-        for r in rows:
-            row = self.session.env.actions.rows[r]
-            with box("div", "order", f"order-{r}", title=row.action.doc):
+        for row in rows:
+            with box("div", "order", f"order-{row.number}", title=row.action.doc):
                 words("b", say_tool(self.session.env, row))
                 if len(self.session.env.actions.rows) <= MOST_DESCRIBED:
                     words("span", row.action.doc, "quiet")
                 for k, (parameter, grid) in enumerate(zip(row.allowed, row.grids[1:], strict=True)):
                     if len(grid) > 1:
-                        self._pick((r, k), parameter, grid)
-                button("Add", self.guarded(lambda r=r: self._add(r)), "add", f"add-{r}")
+                        self._pick((row.number, k), parameter, grid)
+                button("Add", self.guarded(lambda row=row: self._add(row)), "add", f"add-{row.number}")
 
     def _pick(self, place: tuple[int, int], parameter: Any, grid: Any) -> None:
         """Show a choice of parameter values, by index; the chosen value is kept until the user chooses another one."""
@@ -226,10 +226,9 @@ class FarmPage(Page):
         pick = kind(texts, value=self.picked.get(place, 0), on_change=picked)
         pick.props("dense no-caps unelevated").classes("pick").tooltip(key_words(parameter.key))
 
-    def _add(self, row: int) -> None:
-        chosen = self.session.env.actions.rows[row]
-        values = tuple(self.picked.get((row, k), 0) for k in range(len(chosen.allowed)))
-        self.session.order(row, self.plot if chosen.action.plot else None, values)
+    def _add(self, row: ActionRow) -> None:
+        values = tuple(self.picked.get((row.number, k), 0) for k in range(len(row.allowed)))
+        self.session.order(row.number, self.plot if row.action.plot else None, values)
 
     @ui.refreshable_method
     def today(self) -> None:

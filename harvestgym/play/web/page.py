@@ -13,28 +13,20 @@ from nicegui import app, background_tasks, run, ui
 from harvestgym.core.errors import MAX_SEED, ConfigError
 from harvestgym.core.view.scene import COLOURS, Chart, Line
 from harvestgym.core.view.tables import format_value
-from harvestgym.core.yaml_io import read_file
+from harvestgym.core.yaml_io import read_file, read_text
 from harvestgym.evaluate.run import read_abbreviations
-from harvestgym.play.session import Rival, Session
+from harvestgym.play.session import RIVALS, Session
 
 from .elements import box, bullets, button, card, chart, number, show_message, words
 
-STYLE = Path(__file__).with_name("style.css")
 RESULT_WORDS: dict[str, str] = read_abbreviations() | read_file(Path(__file__).with_name("results.yaml"))
 """Plain words for the names of results; a result with an empty name is not shown."""
-
-BLUR_BUTTONS = """
-document.addEventListener('click', e => {
-  const b = e.target.closest('button'); if (b && e.detail > 0) b.blur();
-});
-"""
-"""Script that removes the focus from a clicked button, so that the page receives Enter."""
 
 
 def add_style() -> None:
     """Add the style and script of a page before the browser connects."""
-    ui.add_css(STYLE)
-    ui.add_body_html(f"<script>{BLUR_BUTTONS}</script>")
+    ui.add_css(Path(__file__).with_name("style.css"))
+    ui.add_body_html(f"<script>{read_text(Path(__file__).with_name('page.js'))}</script>")
 
 
 class Page:
@@ -58,7 +50,7 @@ class Page:
     def __init__(self, session: Session, folder: Path, scratch: Path) -> None:
         self.session: Any = session
         self.folder, self.scratch = folder, scratch
-        self.rivals: list[Rival] | None = None
+        self.rivals: dict[str, Session] | None = None
         self.replay = ""
         self.happened: list[str] = []
 
@@ -71,11 +63,6 @@ class Page:
     def take_step(self) -> None:
         """Perform the action of the main button and Enter once."""
         raise NotImplementedError
-
-    def redraw(self) -> None:
-        """Redraw the middle part."""
-        for name in (*self.parts, *(self.lasting if self.session.over or not self.session.steps else ())):
-            getattr(self, name).refresh()
 
     def pressed(self, key: str) -> None:
         """Handle a key other than Enter."""
@@ -148,10 +135,10 @@ class Page:
                     ui.spinner(size="1.5em")
                     ui.label("Running the other policies on the same seed …")
                 return
-            mine = Rival("you", self.session.total, self.session.rewards, self.session.columns)
+            everyone = {"you": self.session} | self.rivals
             with box("div", "side-by-side"):
-                self._standings([mine, *self.rivals])
-                chart(self._race([mine, *self.rivals]), "score over time: yours and those of the other policies")
+                self._standings(everyone)
+                chart(self._race(everyone), "score over time: yours and those of the other policies")
             bullets(self.session.lessons, "lessons")
             if self.replay:
                 ui.link("Watch it again, in a new tab", self.replay, new_tab=True).props("data-part=replay")
@@ -175,10 +162,11 @@ class Page:
         unit = self.session.unit + ("s" if self.session.time != 1 else "")
         return f"The end, after {self.session.time} {unit}: your score is {self.session.total:z.3f}"
 
-    def _standings(self, everyone: list[Rival]) -> None:
-        rows = {"": [r.name for r in everyone], "score": [f"{r.total:z.3f}" for r in everyone]}
-        shown = [name for name in everyone[0].columns if RESULT_WORDS.get(name, name)]
-        rows |= {name: [format_value(r.columns.get(name)) for r in everyone] for name in shown}
+    def _standings(self, everyone: dict[str, Session]) -> None:
+        columns = [session.columns for session in everyone.values()]
+        rows = {"": [*everyone], "score": [f"{session.total:z.3f}" for session in everyone.values()]}
+        shown = [name for name in columns[0] if RESULT_WORDS.get(name, name)]
+        rows |= {name: [format_value(each.get(name)) for each in columns] for name in shown}
         with box("table", "standings", "standings"):
             for name, cells in rows.items():
                 with box("tr", "best" if name == "score" else ""):
@@ -186,10 +174,10 @@ class Page:
                     for cell in cells:
                         words("td" if name else "th", cell)
 
-    def _race(self, everyone: list[Rival]) -> Chart:
-        drawn = zip(everyone, COLOURS, strict=False)
-        lines = tuple(Line(r.name, np.cumsum([0.0, *r.rewards]), colour) for r, colour in drawn)
-        longest = max(len(r.rewards) for r in everyone)
+    def _race(self, everyone: dict[str, Session]) -> Chart:
+        drawn = zip(everyone.items(), COLOURS, strict=False)
+        lines = tuple(Line(name, np.cumsum([0.0, *session.rewards]), colour) for (name, session), colour in drawn)
+        longest = max(session.steps for session in everyone.values())
         return Chart(f"Score, by {self.session.env.step_unit.removesuffix('s')}", "", longest, lines, {})
 
     # Events.
@@ -210,7 +198,8 @@ class Page:
         """Redraw the parts that change; at the end of the episode, run the rivals."""
         self.bar.refresh()
         self._show_goal()
-        self.redraw()
+        for name in (*self.parts, *(self.lasting if self.session.over or not self.session.steps else ())):
+            getattr(self, name).refresh()
         self.ending.refresh()
         self._start_comparison()
 
@@ -221,9 +210,9 @@ class Page:
     async def compare(self) -> None:
         """Run the rivals in a thread and show their results."""
         session = self.session
-        rivals = await run.io_bound(lambda: [session.rival(name) for name in session.rivals])
+        rivals = await run.io_bound(lambda: {RIVALS[name]: session.rival(name) for name in session.rivals})
         if session is self.session:
-            self.rivals = rivals or []
+            self.rivals = rivals or {}
             self.ending.refresh()
 
     async def _make_replay(self) -> None:

@@ -53,7 +53,6 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
             port=port,
             show=show,
             reload=False,
-            title="HarvestGym",
             favicon="🌱",
             show_welcome_message=False,
             reconnect_timeout=RECONNECT,

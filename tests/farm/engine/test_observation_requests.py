@@ -95,13 +95,13 @@ def test_an_observation_may_belong_to_one_of_several_farmers() -> None:
     assert env.spec.rules.observations == {"BasicFarmer-0": own["farmer-0"], "BasicFarmer-1": own["farmer-1"]}
     assert env.requests.observer.tolist() == [1] and env.offered.size == 6
     state, _ = env.reset(jax.random.key(0), env.params)
-    by_number = env.requests.answer(state, np.ones(1, np.int8), env.params)
-    assert not by_number.shown.any(), "the second farmer looks at nothing today"
+    by_number, _ = env.requests.answer(state, np.ones(1, np.int8), env.params)
+    assert not by_number.done.any(), "the second farmer looks at nothing today"
     group = "Field-0/Reed-0/cumulated_water#L"
-    groups = np.full(3, 1 + env.requests.numbers[group])
+    groups = np.full(3, 1 + list(env.requests.groups).index(group))
     asked = Requests(np.asarray([0, 0, 1]), groups, np.asarray([(0, 1), (-1, -1), (-1, -1)]))
     assert np.asarray(env.requests.covered(asked)).sum(1).tolist() == [1, 1, 6]
-    assert env.requests.answer(state, asked, env.params).shown.sum() == 1
+    assert env.requests.answer(state, asked, env.params)[0].done.sum() == 1
     language, place = Language(env), ("Field-0", "Reed-0", "cumulated_water#L")
     with pytest.raises(ConfigError, match="water#L: expected one of the farmers BasicFarmer-1, got 'BasicFarmer-0'"):
         language.from_tuples([("farmer-0", *place, [])])

@@ -18,8 +18,7 @@ from harvestgym.core.risk import CVaR, Entropic
 from harvestgym.farm import BasicRule, BasicScore, Farm, Field, FilesWritten
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.reward_terms import Market, RewardContext, SoilHealth
-from harvestgym.farm.engine.scoring import SCORE_TERMS, Score
+from harvestgym.farm.engine.reward_terms import SCORE_TERMS, Market, RewardContext, Score, SoilHealth
 from harvestgym.farm.entities.soil import equations
 from harvestgym.farm.family import from_yaml, risk
 from harvestgym.farm.schema import json_schema

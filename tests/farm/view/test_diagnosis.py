@@ -65,7 +65,7 @@ def test_limits_of_growth_are_shares(env: Any) -> None:
     limits = np.zeros((2, len(GROWTH_FACTORS)), int)
     limits[:, 0], limits[0, GROWTH_FACTORS.index("water")], limits[1, GROWTH_FACTORS.index("N")] = 30, 6, 2
     assert explain(env, seasons(orders=np.zeros((2, 5)), limits=limits)) == [
-        "Plant: on days of slowed growth, the main cause was too little water (75 %), too little nitrogen (25 %)"
+        "Bean: on days of slowed growth, the main cause was too little water (75 %), too little nitrogen (25 %)"
     ]
 
 

@@ -70,8 +70,8 @@ def test_a_death_has_the_limit_of_growth_in_the_last_stage() -> None:
     env, record = hungry((1, 1))
     (death,) = find_events(env, record, 2, 9)
     why = "too little water on 4 days while filling fruit"
-    assert death == Event(9, "dead", "Plant", "died", LOSS, "fruit: no-weight days", why)
-    assert say_event(death) == f"Plant: died: {why}"
+    assert death == Event(9, "dead", "Bean", "died", LOSS, "fruit: no-weight days", why)
+    assert say_event(death) == f"Bean: died: {why}"
     record[CAUSE][9:] = CAUSES.index("fruit: pests")
     (death,) = find_events(env, record, 2, 9)
     assert death.why == "pests while filling fruit; growth slowed by too little water on 4 days"
@@ -82,7 +82,7 @@ def test_deaths_of_one_cause_are_one_event() -> None:
     record[LIMIT][4:8, 0, 0], record[STAGE][9:, 2] = 0, Stage.FRUIT
     (death,) = find_events(env, record, 2, 9)
     assert len(death.plots) == 8 and death.of == 12
-    assert say_event(death) == "Plant on 8 of 12 plots: died: too little water on 0 to 4 days while filling fruit"
+    assert say_event(death) == "Bean on 8 of 12 plots: died: too little water on 0 to 4 days while filling fruit"
 
 
 def test_a_farmer_who_did_not_look_knows_no_limit() -> None:

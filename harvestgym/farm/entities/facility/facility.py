@@ -24,23 +24,22 @@ from harvestgym.farm.entities.base import (
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Structures
 
-NONE = "none"
-TYPES = ("basic", "advanced")
-"""Types of scarecrows."""
+SCARECROWS = ("none", "basic", "advanced")
+"""The states of a field's scarecrow: none, or its type."""
 
 
 @pytree
 class Strength:
     """The effects of one type of scarecrow."""
 
-    deterred: Array = par((NONE, *TYPES), "birds of each kind kept away per day", low=0, high=1000, dtype="int")
+    deterred: Array = par(SCARECROWS, "birds of each kind kept away per day", low=0, high=1000, dtype="int")
 
 
 @pytree
 class FacilityState:
     """The facilities on the field."""
 
-    scarecrow: Array = var("scarecrow", "scarecrow on the field", labels=(NONE, *TYPES), axes=())
+    scarecrow: Array = var("scarecrow", "scarecrow on the field", labels=SCARECROWS, axes=())
 
 
 @pytree
@@ -60,7 +59,7 @@ class Facility(Entity):
         deterred, birds, insects = (jnp.asarray(n, jnp.float32) for n in numbers)
         return Structures(deterred=deterred, bird_lure=birds, insect_lure=insects)
 
-    @action("put_scarecrow", Parameter("type", TYPES), plot=False)
+    @action("put_scarecrow", Parameter("type", SCARECROWS[1:]), plot=False)
     def put_scarecrow(self, state: FacilityState, place: Place, where: Array, kind: Array) -> ActionResult:
         """Put up a scarecrow, replacing any other; nothing happens if the same type is already there."""
         return _placed(state, where, 1 + kind.astype(jnp.int32))
@@ -75,7 +74,7 @@ class Facility(Entity):
         room, (length, width) = seen.margin, place.shape
         marks = []
         if seen.number("scarecrow") > 0:
-            kind = TYPES[int(seen.number("scarecrow")) - 1]
+            kind = SCARECROWS[int(seen.number("scarecrow"))]
             at = (length + 0.5 * room, width * (0.5 + 0.3 * seen.rank))
             marks.append(Mark(self.sprites()[kind], at, 0.95 * room, meaning=f"scarecrow ({kind})"))
         if self.bird_lure > 0 or self.insect_lure > 0:

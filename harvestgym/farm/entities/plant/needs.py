@@ -8,7 +8,7 @@ from jax import Array
 from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.crops_and_weeds import Drivers, stomatal_opening, water_threshold
 from harvestgym.farm.entities.messages import KMH, NUTRIENTS, Air, Ground
-from harvestgym.farm.entities.response import exponents
+from harvestgym.farm.entities.response import exponents, power
 
 from . import equations
 from .clock import hardened, pace, thermal_time
@@ -37,14 +37,9 @@ def crowding(crop: Crop, state: PlantState, surface: Array) -> Array:
     total ground that they reach.
     """
     wanted, plants = crop.grow.leaf_surface * state.size, jnp.maximum(state.population, 1)
-    side = (jnp.sqrt(plants) - 1) * state.spacing / 100 + _root(wanted)
+    side = (jnp.sqrt(plants) - 1) * state.spacing / 100 + power(wanted, 0.5)
     own = jnp.minimum(side**2, surface) / plants
     return jnp.where(wanted > own, 1 - own / jnp.maximum(wanted, 1e-12), 0.0)
-
-
-def _root(area: Array) -> Array:
-    """Return the square root, with a finite gradient at 0."""
-    return jnp.where(area > 0, jnp.sqrt(jnp.where(area > 0, area, 1.0)), 0.0)
 
 
 def transpiration(crop: Crop, state: PlantState, surface: Array, air: Air) -> Array:
@@ -68,16 +63,14 @@ def reached_water(crop: Crop, ground: Ground) -> tuple[Array, Array]:
     return jnp.maximum(ground.extractable - (most - reached), 0.0), reached
 
 
-def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> Array:
-    """Return w of eq. (5) for each plot, in L; roots cannot dry the soil below the wilting point."""
-    return water_threshold(crop.grow.drought, ground.capacity - reached_water(crop, ground)[1], ground.capacity)
+def transpired_share(crop: Crop, ground: Ground) -> Array:
+    """Return the fraction of full transpiration (0 to 1) that takes place: in dry soil, stomata close.
 
-
-def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> Array:
-    """Return the fraction of full transpiration (0 to 1) that takes place: in dry soil, stomata close."""
+    Roots cannot dry the soil below the wilting point.
+    """
     extractable, reached = reached_water(crop, ground)
     least = ground.capacity - reached
-    return stomatal_opening(extractable, drought_threshold(crop, state, ground) - least)
+    return stomatal_opening(extractable, water_threshold(crop.grow.drought, least, ground.capacity) - least)
 
 
 def water_demand(crop: Crop, state: PlantState, lost: Array) -> Array:
@@ -166,7 +159,7 @@ def compute_drivers(
         "crowding": equations.minus_log(1 - crowding(crop, state, place.surface)),
         "drought": drought_exponent(crop, state),
         "light": equations.minus_log(received_light(crop, air, unshaded)),
-        "water": equations.minus_log(transpired_share(crop, state, ground)),
+        "water": equations.minus_log(transpired_share(crop, ground)),
         "carbon": equations.carbon_gain(air.co2, crop.carbon),
         "pace": pace(crop, state, air), "visits": state.visits,
     }  # fmt: skip

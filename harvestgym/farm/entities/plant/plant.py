@@ -98,7 +98,7 @@ class Plant(Crop, Entity):
     def need(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Need:
         """Publish the needs of today's growth, with transpiration added and stored water subtracted (section 4.2.7)."""
         ground, light = board.read_one(Ground), unshaded_light(board)
-        moist = needs.transpired_share(self, state, ground)
+        moist = needs.transpired_share(self, ground)
         lost = light * (moist * needs.transpiration(self, state, place.surface, board.read_one(Air)))
         reached, _ = needs.reached_water(self, ground)
         water = jnp.minimum(needs.water_demand(self, state, lost), reached)
@@ -202,7 +202,7 @@ class Plant(Crop, Entity):
         air, ground = board.read_one(Air), board.read_one(Ground)
         share, need = board.read_own(Share), board.read_own(Need)
         held, full = state.water + share.water, needs.transpiration(self, state, place.surface, air)
-        lost = jnp.minimum(light * (needs.transpired_share(self, state, ground) * full), held)
+        lost = jnp.minimum(light * (needs.transpired_share(self, ground) * full), held)
         thirst = needs.water_demand(self, state, light * full)
         refused, fixing = jnp.maximum(thirst - share.water, 0.0), self._fixed_shares()
         fixed = need.nutrients * fixing / (1 - fixing)

@@ -21,15 +21,8 @@ SURVIVAL = {
 CAUSE_WORDS = {"age_seed": "age", "nogrow": "no-growth days", "noweight": "no-weight days"}
 """More readable words for some drivers."""
 
-CAUSES = (
-    "none",
-    *(
-        f"{stage.name.lower()}: {CAUSE_WORDS.get(driver, driver)}"
-        for stage, response in SURVIVAL.items()
-        for driver in ("chance", "strain", *driver_names(response))
-    ),
-    "ripe: no fruit left",
-)
+_TERMS = [(stage, name) for stage, of in SURVIVAL.items() for name in ("chance", "strain", *driver_names(of))]
+CAUSES = ("none", *(f"{s.name.lower()}: {CAUSE_WORDS.get(name, name)}" for s, name in _TERMS), "ripe: no fruit left")
 """Causes of death: the terms of each survival response.
 
 `chance` is the intercept, and `strain` is the term added by other kinds and by the windows of subclasses.

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
 from harvestgym.core.view.scene import Mark
+from harvestgym.core.yaml_io import read_file
 
-CLASSES = (
-    (0.1, "#f6e8c3", "dry soil, to 10 %"),
-    (0.35, "#dcdccb", "10 to 35 %"),
-    (0.65, "#b5cfdc", "35 to 65 %"),
-    (0.9, "#86b5d8", "65 to 90 %"),
-    (1.0, "#5596c6", "wet soil, to 100 %"),
-)
-"""The upper limit of each class, as a fraction of the plant-available water in a full soil, its colour and its name."""
 
-UNKNOWN_COLOUR = ("#e6e6e6", "soil not seen yet")
+@cache
+def read_classes() -> list[dict[str, Any]]:
+    """Return the wetness classes, each with its limit, colour and name; the last one is for unknown wetness."""
+    return read_file(Path(__file__).with_name("wetness.yaml"))
 
 
 def draw_plots(filled: np.ndarray) -> list[Mark]:
     """Draw each plot in the colour of its wetness class."""
-    ends = np.asarray([end for end, _, _ in CLASSES[:-1]])
-    at = np.searchsorted(ends, filled, side="right")
-    marks = []
-    for x, y in np.ndindex(*filled.shape):
-        colour, name = UNKNOWN_COLOUR if np.isnan(filled[x, y]) else CLASSES[at[x, y]][1:]
-        marks.append(Mark("square", (x + 0.5, y + 0.5), 1.0, colour, meaning=name))
-    return marks
+    at = np.searchsorted([each["limit"] for each in read_classes()[:-1]], filled, side="right")  # NaN is the last
+    return [_draw_square(read_classes()[at[x, y]], x, y) for x, y in np.ndindex(*filled.shape)]
 
 
 def legend_marks() -> list[Mark]:
     """Return a mark for each class, for the legend."""
-    return [Mark("square", (0.0, 0.0), 1.0, colour, meaning=name) for _, colour, name in CLASSES]
+    return [_draw_square(each, 0, 0) for each in read_classes()[:-1]]
+
+
+def _draw_square(wetness: dict[str, Any], x: int, y: int) -> Mark:
+    return Mark("square", (x + 0.5, y + 0.5), 1.0, wetness["colour"], meaning=wetness["name"])
 
 
 def describe(filled: np.ndarray) -> list[str]:

@@ -15,7 +15,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import mismatch
-from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, RAINY, Normals, amount_quantiles, calendar, departure
+from harvestgym.farm.weather_data.normals import (
+    MONTH_LENGTHS,
+    MONTH_STARTS,
+    RAINY,
+    Normals,
+    amount_quantiles,
+    calendar,
+    departure,
+)
 from harvestgym.farm.weather_data.table import YEAR
 
 from .generator import LATENT, Climate
@@ -125,8 +133,7 @@ def _smooth() -> np.ndarray:
 
 
 def _by_month(daily: np.ndarray) -> np.ndarray:
-    starts = np.cumsum((0, *MONTH_LENGTHS[:-1]))
-    return np.add.reduceat(daily, starts) / np.array(MONTH_LENGTHS)[:, None]
+    return np.add.reduceat(daily, MONTH_STARTS) / MONTH_LENGTHS[:, None]
 
 
 def _nodes(means: np.ndarray) -> np.ndarray:

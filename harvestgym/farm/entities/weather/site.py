@@ -46,7 +46,6 @@ class SiteFile(Strict):
 class Site:
     """Weather at a location, to replay (from `table`, if there is one) or to generate (from `normals`)."""
 
-    name: str
     about: SiteFile
     table: WeatherTable | None
 
@@ -85,7 +84,7 @@ def read_site(path: Path) -> Site:
     """Read a site from a YAML file; its table is in the same folder."""
     about = validate(SiteFile, yaml_io.read_file(path), path.name)
     if about.table is not None:
-        return Site(path.stem, about, read_table(path.parent / about.table, name=about.table))
+        return Site(about, read_table(path.parent / about.table, name=about.table))
     if about.constant is not None:
-        return Site(path.stem, about, constant_table(path.name, about.constant))
-    return Site(path.stem, about, None)
+        return Site(about, constant_table(path.name, about.constant))
+    return Site(about, None)

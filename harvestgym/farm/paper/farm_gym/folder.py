@@ -15,7 +15,7 @@ from harvestgym.core.errors import locate_errors, mismatch, require
 from harvestgym.farm.farm_file import anchor, read_farm_data
 from harvestgym.farm.paper.farm_gym.fields import read_parts
 from harvestgym.farm.paper.farm_gym.file_models import FarmFile
-from harvestgym.farm.paper.farm_gym.names import DAY, FarmNames, read_terms
+from harvestgym.farm.paper.farm_gym.names import DAY, Conversion, read_terms
 from harvestgym.farm.paper.farm_gym.orders import convert_actions, write_missing_actions
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.farm_gym.score import convert_score
@@ -63,19 +63,19 @@ def read_farm_gym(path: Path) -> tuple[dict[str, Any], Report]:
         report.lose(f"{name} > day_path")
     fields, farmers = read_parts(file.farm, path.resolve().parent, report, f"{name} > Farm")
     mode = {"POMDP": "po", "AOMDP": "ao"}[file.interaction_mode]
-    farm = {"doc": f"Converted from {name} of Farm-Gym.", "fields": fields, "farmers": farmers, "mode": mode}
-    at_home = deepcopy(farm)
+    data = {"doc": f"Converted from {name} of Farm-Gym.", "fields": fields, "farmers": farmers, "mode": mode}
+    at_home = deepcopy(data)
     anchor(at_home, path.resolve().parent)
     spec = validate(FarmSpec, at_home, name)
     with locate_errors(f"{name} > Farm: "):
-        names = FarmNames(spec.fields, [f"BasicFarmer-{i}" for i in range(len(farmers))])
+        farm = Conversion(spec.fields, [f"BasicFarmer-{i}" for i in range(len(farmers))], report)
     side = [path.with_name(f"{path.stem}_{end}") for end in (file.initialization, file.actions, file.score)]
     start, actions, score = (yaml_io.read_file(each) if each.exists() else None for each in side)
-    rules = convert_start(start or write_missing_start(names), names, report, side[0].name)
-    rules |= convert_actions(actions or write_missing_actions(names), names, report, side[1].name)
+    rules = convert_start(start or write_missing_start(farm), farm, side[0].name)
+    rules |= convert_actions(actions or write_missing_actions(farm), farm, side[1].name)
     score = score or read_terms()["missing"]["score"]
-    scoring = convert_score(score, rules["interventions"], names, report, side[2].name)
-    return farm | {"rules": rules, "scoring": scoring}, report
+    scoring = convert_score(score, rules["interventions"], farm, side[2].name)
+    return data | {"rules": rules, "scoring": scoring}, report
 
 
 def find_farm_file(given: Path) -> Path:

@@ -15,6 +15,7 @@ from harvestgym.farm.build.components import compile_field
 from harvestgym.farm.engine.name_table import EntityKey, list_leaves
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.base import Action
+from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.schema import FieldSpec
 
 DAY = "day#int365"
@@ -27,17 +28,18 @@ def read_terms() -> Mapping[str, Any]:
     return yaml_io.read_file(Path(__file__).with_name("names.yaml"))
 
 
-class FarmNames:
-    """The names on a farm.
+class Conversion:
+    """The names on a farm while its files are converted, and the report of the conversion.
 
     Args:
         fields: its fields.
         farmers: the names of its farmers.
+        report: the report, to which the conversion of each file adds its entries.
     """
 
-    def __init__(self, fields: Mapping[str, FieldSpec], farmers: Sequence[str]) -> None:
+    def __init__(self, fields: Mapping[str, FieldSpec], farmers: Sequence[str], report: Report) -> None:
         self.table = name_farm({name: compile_field(field) for name, field in fields.items()})
-        self.fields, self.farmers = fields, farmers
+        self.fields, self.farmers, self.report = fields, farmers, report
 
     def rename(self, entity: EntityKey, key: str) -> str:
         """Return our key of a variable."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from harvestgym.core.config import Strict, validate
-from harvestgym.farm.engine.name_table import build_tree, walk_tree
+from harvestgym.farm.engine.name_table import EntityKey, build_tree, walk_tree
 from harvestgym.farm.paper.farm_gym.file_models import ScoreFile
-from harvestgym.farm.paper.farm_gym.names import FarmNames, read_terms
+from harvestgym.farm.paper.farm_gym.names import Conversion, read_terms
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import read_init
 from harvestgym.farm.schema import Number
@@ -17,41 +17,44 @@ _GRAMS = 1000
 """Farm-Gym rewards a harvest per gram, and we reward it per kilogram, so all other numbers are divided by this."""
 
 
+Rename = Callable[[EntityKey, str], str]
+"""A function that returns our name of an entity's action or variable; empty if there is none."""
+
+
 class _Costs(Strict):
     tree: dict[str, dict[str, dict[str, Number]]]
 
 
-def convert_score(
-    data: Any, interventions: Mapping[str, Any], names: FarmNames, report: Report, where: str
-) -> dict[str, Any]:
+def convert_score(data: Any, interventions: Mapping[str, Any], farm: Conversion, where: str) -> dict[str, Any]:
     """Return a farm's score with these interventions; a harvest is rewarded per kilogram, with a weight up to 1."""
-    file = report.read(ScoreFile, data, where)
+    file = farm.report.read(ScoreFile, data, where)
     unit = _GRAMS * max(1, file.final.get("weight_harvest", 0))
-    report.change(where, f"rewards and costs are divided by {unit:g}, because a harvest is rewarded per kilogram")
+    farm.report.change(where, f"rewards and costs are divided by {unit:g}, because a harvest is rewarded per kilogram")
     acts = {(field, entity, name) for field, entity, name, _ in walk_tree(interventions)}
+
+    def name_action(entity: EntityKey, key: str) -> str:
+        action = farm.action(entity, key)
+        return action.name if action and (*entity, action.name) in acts else ""
+
+    def name_variable(entity: EntityKey, key: str) -> str:
+        return farm.rename(entity, key) if farm.find(entity, key) else ""
+
     out: dict[str, Any] = {"intervention_cost": 1 / unit, "observation_cost": 1 / unit, "stage": 0, "yield": 0}
-    for block, given in (("intervention", file.intervention_cost), ("observation", file.observation_cost)):
+    costs = ("intervention", file.intervention_cost, name_action), ("observation", file.observation_cost, name_variable)
+    for block, given, rename in costs:
         path = f"{where} > {block}-cost"
-        allowed = acts if block == "intervention" else None
-        out[f"{block}_costs"] = _read_costs(read_init(given, path), allowed, unit, names, report, path)
+        out[f"{block}_costs"] = _read_costs(read_init(given, path), rename, unit, farm.report, path)
     for block, weights in (("reward-mix", file.daily), ("final-reward-mix", file.final)):
         for name, weight in weights.items():
-            out |= _read_weight(f"{block} > {name}", weight / unit, report, where)
+            out |= _read_weight(f"{block} > {name}", weight / unit, farm.report, where)
     return out
 
 
-def _read_costs(
-    tree: Any, allowed: set[tuple[str, str, str]] | None, unit: float, names: FarmNames, report: Report, where: str
-) -> dict[str, Any]:
-    """Return the costs of the `allowed` interventions or, if None, of variables; the other costs cannot occur here."""
+def _read_costs(tree: Any, rename: Rename, unit: float, report: Report, where: str) -> dict[str, Any]:
+    """Return the costs of what has a name here; the other costs cannot occur here."""
     costs: dict[tuple[str, str, str], float] = {}
     for field, entity, key, cost in walk_tree(validate(_Costs, {"tree": tree}, where).tree):
-        action, known = names.action((field, entity), key), ""
-        if allowed is None and names.find((field, entity), key):
-            known = names.rename((field, entity), key)
-        elif action and (field, entity, action.name) in (allowed or ()):
-            known = action.name
-        if known:
+        if known := rename((field, entity), key):
             report.kept["costs"] += 1
             costs[field, entity, known] = cost / unit
         else:

@@ -55,7 +55,7 @@ def test_roots_bound_the_water_that_a_crop_can_take() -> None:
         soil = message(Ground, field(), water=water, extractable=water - 240, **deep)
         found, most = needs.reached_water(BEAN, soil)
         assert (float(found[0, 0]), float(most[0, 0])) == pytest.approx((left, 78.0), abs=1e-3)
-        share = needs.transpired_share(BEAN, stand(1, Stage.GROW), soil)
+        share = needs.transpired_share(BEAN, soil)
         assert float(share[0, 0]) == pytest.approx(opening, abs=1e-5)
     shallow = message(Ground, field(), water=100.0, extractable=40.0, capacity=125.0, wilting=60.0, depth=0.5)
     assert float(needs.reached_water(BEAN, shallow)[0][0, 0]) == pytest.approx(40.0), "a shallow soil bounds the roots"
