@@ -14,10 +14,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import Partial
 
-from .conversion import make_action_reader
 from .env import Env, Timestep
 from .errors import keep_error, mismatch
-from .spaces import summarise_space
+from .spaces import make_action_reader, summarise_space
 
 
 def _learn_nothing(carry: Any, last: Timestep) -> Any:

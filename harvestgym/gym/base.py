@@ -11,11 +11,10 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
-from harvestgym.core.conversion import make_action_reader, make_observation_writer
 from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import check_keywords, check_name, mismatch, unknown, warn_user
-from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
+from harvestgym.core.spaces import make_action_reader, make_observation_writer
 from harvestgym.core.wrappers import find_layer, rewrap, unwrapped, unwrapped_state
 from harvestgym.core.xla.process_checks import check_process, note_use
 from harvestgym.render import DEFAULT_WIDTH
@@ -24,6 +23,7 @@ from harvestgym.render.monitor_sinks import make_sink
 from .compiled_env import CompiledFunction, compile_functions
 from .episode_log import EpisodeLog, scene_modes
 from .monitoring import Monitor, make_watches
+from .packed_tree import PackedTree, layout_of
 
 Info = dict[str, Any]
 Options = dict[str, Any] | None
@@ -108,7 +108,7 @@ class GymBase(Savable):
         return self._read_timestep()
 
     def _step(self, action: Any) -> Any:
-        """Step every environment whose episode is not over; `action` comes from `conversion.make_action_reader`."""
+        """Step every environment whose episode is not over; `action` comes from `core.spaces.make_action_reader`."""
         self._kept = self._programs.step(self._kept, self._packed_params, action)
         return self._read_timestep()
 

@@ -15,9 +15,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
 
 from harvestgym.core.autoreset import RunState, advance, start_episode
-from harvestgym.core.conversion import make_action_reader
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import replace
+from harvestgym.core.spaces import make_action_reader
 from harvestgym.core.wrappers import Log, TimeLimit
 from harvestgym.gym.compiled_env import compile_functions
 from harvestgym.gym.env import GymEnv
