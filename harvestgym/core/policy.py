@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -42,23 +42,6 @@ class Policy(NamedTuple):
         """Return this policy as a pytree of arrays, for use as an argument of compiled code."""
         act, learn = (call if isinstance(call, Partial) else Partial(call) for call in self[1:])
         return Policy(jax.tree.map(jnp.asarray, self.init), act, learn)
-
-
-class LazyPolicies(Mapping[str, Policy]):
-    """Policies by name; each is made at its first use, because some take seconds to compute."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], Policy]]) -> None:
-        self._makers = makers
-        self._make = cache(lambda name: makers[name]())
-
-    def __getitem__(self, name: str) -> Policy:
-        return self._make(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
 
 
 @dataclass(frozen=True)

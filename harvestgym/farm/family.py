@@ -18,7 +18,8 @@ from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import check_name, mismatch, name_file, require, unknown
-from harvestgym.core.policy import LazyPolicies, Policy
+from harvestgym.core.loading import LazyMapping
+from harvestgym.core.policy import Policy
 from harvestgym.core.pytree import Meta
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
@@ -133,7 +134,7 @@ def policies(env: Env[Any, Any]) -> Mapping[str, Policy]:
     if not isinstance(env, FarmModel):
         return {}
     rules = {"expert": env.spec.expert, "harvest": list_harvest_rules(env)}
-    return LazyPolicies({name: partial(compile_policy, env, found) for name, found in rules.items() if found})
+    return LazyMapping({name: partial(compile_policy, env, found) for name, found in rules.items() if found})
 
 
 def risk(env: FarmModel) -> Measure | None:

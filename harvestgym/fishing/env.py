@@ -117,7 +117,8 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         render_mode: Literal["ansi", "rgb_array", "svg"] | None = None,
         **entries: Any,
     ) -> None:
-        check_keywords("FishingEnv", entries, (*inspect.signature(FishingEnv).parameters, *SETTINGS))
+        valid = (*inspect.signature(FishingEnv).parameters, *SETTINGS)
+        check_keywords("FishingEnv", entries, valid, length="Tmax")
         alone, hint = law is None or (r, K) == (0.3, 1.0), f"{type(law).__name__}(...)"
         require(alone, "FishingEnv > law", "no r and K", f"r={r}, K={K}", hint)
         both, hint = noise is not None and sigma, f"{type(noise).__name__}(sigma={sigma})"

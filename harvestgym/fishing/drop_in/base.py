@@ -27,6 +27,9 @@ Numbers = Mapping[str, Any]
 LOGISTIC = {"r": 0.3, "K": 1, "sigma": 0.0}
 END = {"init_state": 0.75, "Tmax": 100, "file": None}
 
+IDS: dict[str, type[StandIn]] = {}
+"""The published ids and their classes."""
+
 READINGS: dict[str, Callable[[Any], Any]] = {
     "fish_population": lambda env: env._info.get("biomass", env.init_state),
     "unscaled_state": lambda env: env._info.get("biomass", env.init_state),
@@ -45,7 +48,7 @@ class StandIn(FishingEnv):
     starts one. Derived values such as `fish_population` cannot be set.
 
     Attributes:
-        law: the kind of its growth law, given as a keyword in the class definition.
+        law: the kind of its growth law, given as a keyword in the class definition, as is its published id.
         arguments: the arguments in their published order, with their defaults.
         constants: published attributes that are not arguments.
     """
@@ -56,12 +59,14 @@ class StandIn(FishingEnv):
     constants: ClassVar[dict[str, Any]] = {}
     noise_kind: ClassVar[str] = "median-lognormal"
 
-    def __init_subclass__(cls, law: str | None = None) -> None:
+    def __init_subclass__(cls, law: str | None = None, id: str | None = None) -> None:
         super().__init_subclass__()
         cls.law = law or cls.law
+        if id is not None:
+            IDS[id] = cls
 
     def __init__(self, *args: Any, **given: Any) -> None:
-        check_keywords(type(self).__name__, given, self.arguments)
+        check_keywords(type(self).__name__, given, self.arguments, length="Tmax")
         known = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in self.arguments])
         self._build(self.arguments | known.bind_partial(*args, **given).arguments)
 
