@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -105,8 +105,8 @@ class _Ask:
         shape = jax.tree.leaves(obs)[0].shape
         lead = shape[: len(shape) - axes]
         rows = jax.tree.map(lambda leaf: np.asarray(leaf).reshape(-1, *leaf.shape[len(lead) :]), obs)
-        actions = self._read(shapes, self._act_on_rows(rows))
-        return jax.tree.map(lambda leaf: leaf.reshape(*lead, *leaf.shape[1:]), actions)
+        actions = [self._check(shapes, action) for action in self._act_on_rows(rows)]
+        return jax.tree.map(lambda one, *parts: np.stack(parts).reshape(*lead, *one.shape), shapes, *actions)
 
     def _act_on_rows(self, rows: Any) -> list[Any]:
         def split(tree: Any) -> list[Any]:
@@ -116,16 +116,17 @@ class _Ask:
             return split(self.agent.predict(rows, deterministic=True)[0])
         return [self.agent(row) for row in split(rows)]
 
-    def _read(self, shapes: Any, got: list[Any]) -> Any:
-        """Stack actions; ConfigError for the first that is outside the space."""
-        space = self.env.action_space
+    @cached_property
+    def _read(self) -> Callable[[Any], Any]:
+        return make_action_reader(self.env.action_space, (1,))  # a batch of one, because other readers call JAX
+
+    def _check(self, shapes: Any, action: Any) -> Any:
+        """Return an action as arrays; raise ConfigError if it is outside the space."""
         try:
-            stacked = jax.tree.map(lambda one, *x: np.asarray(x).reshape(len(x), *one.shape), shapes, *got)
-            return make_action_reader(space, (len(got),))(stacked)
+            return self._read(jax.tree.map(lambda one, part: np.reshape(part, (1, *one.shape)), shapes, action))
         except (TypeError, ValueError):
-            if len(got) == 1:
-                raise mismatch("policy", f"an action in {summarise_space(space)}", got[0]) from None
-            return [self._read(shapes, [one]) for one in got]
+            expected = f"an action in {summarise_space(self.env.action_space)}"
+            raise mismatch("policy", expected, action) from None
 
 
 def make_policy(env: Env[Any, Any], agent: Any) -> Policy:

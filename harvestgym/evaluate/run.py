@@ -54,6 +54,7 @@ class Evaluation:
         returns, lengths: one entry per episode.
         columns: results specific to the family (yield, catch, cause of death ...); per episode, a number or one for
         each plot.
+        samples: the lengths, the numeric columns, and the numbers that the family derives from them, by name.
         summary: summary of the returns.
         unit: unit of a step (`days` on a farm, `steps` by default).
         risk: risk measure of the environment's score, if it has one.
@@ -66,6 +67,7 @@ class Evaluation:
     returns: np.ndarray
     lengths: np.ndarray
     columns: dict[str, np.ndarray]
+    samples: dict[str, np.ndarray]
     summary: Summary
     unit: str
     risk: Measure | None = None
@@ -84,18 +86,10 @@ class Evaluation:
         }  # fmt: skip
         if self.risk is not None:
             out["return"]["risk"] = self.risk.model_dump() | {"value": self.risk(self.returns)}
-        found = {name: summarise(values) for name, values in self._samples().items()}
+        found = {name: summarise(values) for name, values in self.samples.items()}
         out |= {"notes": list(self.notes)} | {name: one.mean for name, one in found.items()}
         out["spread"] = {name: {"sd": one.sd, "ci95": [one.low, one.high]} for name, one in found.items()}
         return out | {name: count_labels(v) for name, v in self.columns.items() if not is_numeric(v)}
-
-    def _samples(self) -> dict[str, np.ndarray]:
-        """Return the lengths and the numeric columns, yields also in t/ha, and both also without failed harvests."""
-        out = {self.unit: self.lengths} | {name: v for name, v in self.columns.items() if is_numeric(v)}
-        out |= {name.replace("kg/m2", "t/ha"): 10 * values for name, values in out.items() if "kg/m2" in name}
-        harvested = self.columns.get("yield kg", np.zeros(0)) > 0
-        names = [name for name in out if len({*harvested.tolist()}) > 1 and (name == self.unit or "yield" in name)]
-        return out | {f"{name}, harvested seasons": out[name][harvested] for name in names}
 
     def to_table(self) -> Table:
         """Make a table of the results; a single episode has one column of values."""
@@ -103,7 +97,7 @@ class Evaluation:
         episodes = f"{len(self.returns)} episodes" if many else "one episode"
         columns = ("", "mean", "sd", "lowest", "highest") if many else ()
         rows: list[tuple[str, ...]] = []
-        for name, values in {"return": self.returns, **self._samples()}.items():
+        for name, values in {"return": self.returns, **self.samples}.items():
             numbers = (values.mean(), summarise(values).sd, values.min(), values.max()) if many else values
             rows.append((name, *(f"{float(number):z.3f}" for number in numbers)))
         alone = {"CVaR 10 %": self.summary.cvar10, "interquartile mean": self.summary.iqm} if many else {}
@@ -275,10 +269,13 @@ def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whol
     """Summarise episodes of a policy as an evaluation."""
     inside, returns, lengths = unwrapped(env), np.asarray(whole.returns), np.asarray(whole.length)
     columns = family_function(id, "summary", lambda *_: {})(inside, whole)
+    numbers = {env.step_unit: lengths} | {name: values for name, values in columns.items() if is_numeric(values)}
+    samples = family_function(id, "derive_samples", lambda env, numbers: numbers)(inside, numbers)
     risk = family_function(id, "risk", lambda env: None)(inside)
     of_policy = family_function(id, "explain_policy", explain_nothing)(inside, policy)
     notes = (*family_function(id, "explain", explain_nothing)(inside, whole), *of_policy)
-    return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk, notes)
+    summary, unit = summarise(returns), env.step_unit
+    return Evaluation(id, policy, seed, returns, lengths, columns, samples, summary, unit, risk, notes)
 
 
 def explain_nothing(env: Env[Any, Any], whole: Episodes | str) -> list[str]:

@@ -30,7 +30,7 @@ from harvestgym.evaluate.run import (
     summarise_episodes,
 )
 from harvestgym.evaluate.statistics import summarise
-from harvestgym.farm.family import summary
+from harvestgym.farm.family import derive_samples, summary
 from harvestgym.registry import unregister
 from tests.long_form import long, some
 from tests.toy_env import Stock
@@ -180,7 +180,8 @@ def test_yields_are_also_in_tonnes_and_of_the_harvested_seasons() -> None:
     """The averages over the seasons with a harvest accompany those over all seasons."""
     columns = {"yield kg": np.array([0.0, 1.0, 3.0]), "Plant-0 yield kg/m2": np.array([0.0, 0.25, 0.75])}
     returns, days = np.zeros(3), np.array([30, 100, 120])
-    found = Evaluation("farm", "expert", 0, returns, days, columns, summarise(returns), "days").to_json()
+    samples = derive_samples(harvestgym.make("farm/bean-1x1-v0"), {"days": days} | columns)
+    found = Evaluation("farm", "expert", 0, returns, days, columns, samples, summarise(returns), "days").to_json()
     assert found["Plant-0 yield t/ha"] == pytest.approx(10 / 3) and found["days"] == pytest.approx(250 / 3)
     assert found["Plant-0 yield t/ha, harvested seasons"] == 5.0 and found["days, harvested seasons"] == 110.0
     low, high = found["spread"]["yield kg, harvested seasons"]["ci95"]
