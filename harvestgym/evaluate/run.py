@@ -242,7 +242,6 @@ def evaluate_together(
     seed: int = 0,
     env: Env[Any, Any] | None = None,
     split: str | None = None,
-    progress: Progress = ignore_progress,
 ) -> Comparison:
     """Evaluate several policies like `evaluate_id`, with one compiled program for all.
 
@@ -252,7 +251,7 @@ def evaluate_together(
     env, seed = _apply_split(id, env, seed, split)
     chosen = policies.values() if isinstance(policies, Mapping) else policies
     acting = zip(policies, together([policy_named(id, env, one) for one in chosen]), strict=True)
-    whole = {name: run_episodes(env, policy, episodes, seed, horizon(env), progress) for name, policy in acting}
+    whole = {name: run_episodes(env, policy, episodes, seed, horizon(env)) for name, policy in acting}
     return Comparison({name: summarise_episodes(id, env, name, seed, of) for name, of in whole.items()})
 
 
@@ -272,15 +271,10 @@ def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whol
     numbers = {env.step_unit: lengths} | {name: values for name, values in columns.items() if is_numeric(values)}
     samples = family_function(id, "derive_samples", lambda env, numbers: numbers)(inside, numbers)
     risk = family_function(id, "risk", lambda env: None)(inside)
-    of_policy = family_function(id, "explain_policy", explain_nothing)(inside, policy)
-    notes = (*family_function(id, "explain", explain_nothing)(inside, whole), *of_policy)
+    of_policy = family_function(id, "explain_policy", lambda *_: [])(inside, policy)
+    notes = (*family_function(id, "explain", lambda *_: [])(inside, whole), *of_policy)
     summary, unit = summarise(returns), env.step_unit
     return Evaluation(id, policy, seed, returns, lengths, columns, samples, summary, unit, risk, notes)
-
-
-def explain_nothing(env: Env[Any, Any], whole: Episodes | str) -> list[str]:
-    """Return no notes; used for a family without a function `explain` or `explain_policy`."""
-    return []
 
 
 def run_episodes(
