@@ -228,9 +228,7 @@ def _note_fit(found: Fit, free: Mapping[str, tuple[float, float]]) -> Iterator[s
             yield f"warning: {path} = {found.values[path]:.4g} is on a bound; try a wider range"
 
 
-def _draw_fit(
-    series: Series, x: np.ndarray, points: Mapping[str, np.ndarray], curves: Mapping[str, Any]
-) -> list[Chart]:
+def _draw_fit(one: Series, x: Any, points: Mapping[str, np.ndarray], curves: Mapping[str, Any]) -> list[Chart]:
     """Draw the values and the errors of a series at `x`; if the rows are days, the simulated ones as `curves`."""
     lines, days = {label: (x, y) for label, y in points.items()}, np.arange(one.day.max() + 1)
     lines |= {label: (days, values[one.variable][days]) for label, values in curves.items()}
