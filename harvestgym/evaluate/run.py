@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -25,7 +24,7 @@ from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_p
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
-from harvestgym.core.view.tables import Table
+from harvestgym.core.view.tables import Report, Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.wrappers import find_layer, unwrapped
 from harvestgym.core.yaml_io import read_file
@@ -47,7 +46,7 @@ REPR_WIDTH = 390
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Report):
     """Episodes of one policy on one id.
 
     Attributes:
@@ -119,12 +118,8 @@ class Evaluation:
         meanings = [f"{name}: {words[name]}" for name in self.columns if name in words]
         return [interval] * (len(self.returns) > 1) + counts + meanings + [*self.notes]
 
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks, with the interval of the mean and the counts of labels below it."""
-        return self.to_table()._repr_html_() + "".join(f"<p>{escape(line)}</p>" for line in self.describe())
 
-
-class Comparison(dict[str, Evaluation]):
+class Comparison(Report, dict[str, Evaluation]):
     """Evaluations of several policies on the same episodes, by name."""
 
     def __repr__(self) -> str:
@@ -146,10 +141,6 @@ class Comparison(dict[str, Evaluation]):
         ]
         title = f"{first.id}, {len(first.returns)} episodes, seed {first.seed}"
         return Table(title, ("policy", "return (95 % interval)", *numeric), rows)
-
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        return self.to_table()._repr_html_()
 
 
 @cache
