@@ -55,7 +55,6 @@ class Evaluation(Report):
         each plot.
         samples: the lengths, the numeric columns, and the numbers that the family derives from them, by name.
         summary: summary of the returns.
-        unit: unit of a step (`days` on a farm, `steps` by default).
         risk: risk measure of the environment's score, if it has one.
         notes: sentences about problems: refused orders, rules that never acted, factors that limited growth.
     """
@@ -68,7 +67,6 @@ class Evaluation(Report):
     columns: dict[str, np.ndarray]
     samples: dict[str, np.ndarray]
     summary: Summary
-    unit: str
     risk: Measure | None = None
     notes: tuple[str, ...] = ()
 
@@ -264,8 +262,7 @@ def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whol
     risk = family_function(id, "risk", lambda env: None)(inside)
     of_policy = family_function(id, "explain_policy", lambda *_: [])(inside, policy)
     notes = (*family_function(id, "explain", lambda *_: [])(inside, whole), *of_policy)
-    summary, unit = summarise(returns), env.step_unit
-    return Evaluation(id, policy, seed, returns, lengths, columns, samples, summary, unit, risk, notes)
+    return Evaluation(id, policy, seed, returns, lengths, columns, samples, summarise(returns), risk, notes)
 
 
 def run_episodes(
