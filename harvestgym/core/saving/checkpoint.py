@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import zlib
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -27,6 +26,7 @@ from harvestgym.core.loading import allow_modules
 from harvestgym.core.xla.setup import set_up_jax
 
 from .encoding import class_name, decode_value, encode_value
+from .partial_file import replacing
 from .state import from_arrays, to_arrays
 
 FORMAT = "harvestgym checkpoint"
@@ -94,7 +94,9 @@ def save(env: Any, path: str | Path) -> None:
     }
     text = json.dumps(head).encode()
     require(len(text) <= MOST_BYTES, "save", f"at most {MOST_BYTES} bytes", len(text), "a smaller batch")
-    _write(Path(path), gzip.compress(text, mtime=0))
+    check_parent(Path(path))
+    with replacing(Path(path)) as partial:
+        partial.write_bytes(gzip.compress(text, mtime=0))
 
 
 def load(path: str | Path, env: Any = None, allow: Sequence[str] = ()) -> Any:
@@ -163,17 +165,6 @@ def _check_made_alike(inner: Any, head: dict[str, Any]) -> None:
 
 
 # -- the file ------------------------------------------------------------------------------------------------
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a temporary file, then replace the old file with it."""
-    check_parent(path)
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        new.write_bytes(content)
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> dict[str, Any]:
