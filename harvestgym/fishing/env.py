@@ -206,17 +206,17 @@ class _Overridden(FishingModel):
     def action_space(self) -> gymnasium.Space[Any]:
         return self.owner.action_space
 
-    def initial(self, *args: Any) -> FishingState:
-        return self.owner.initial(*args)
+    def initial(self, key: Array, params: FishingParams) -> FishingState:
+        return self.owner.initial(key, params)
 
-    def transition(self, *args: Any) -> FishingState:
-        return self.owner.transition(*args)
+    def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
+        return self.owner.transition(key, state, action, params)
 
-    def observation(self, *args: Any) -> Any:
-        return self.owner.observation(*args)
+    def observation(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> Any:
+        return self.owner.observation(key, state, action, params)
 
-    def reward(self, *args: Any) -> Array:
-        return self.owner.reward(*args)
+    def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: FishingParams) -> Array:
+        return self.owner.reward(key, state, action, after, params)
 
-    def terminal(self, *args: Any) -> Array:
-        return self.owner.terminal(*args)
+    def terminal(self, state: FishingState, params: FishingParams) -> Array:
+        return self.owner.terminal(state, params)
