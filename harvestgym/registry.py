@@ -29,9 +29,9 @@ FAMILIES = ("farm", "fishing", "forager")
 
 The module has `make(name, **overrides)`, `policies(env)`, `summary(env, episodes)`, `record(...)`, `figure(env,
 record)` and `describe(env)`. It may have `make_gymnasium(env, render_mode)`, a faster Gymnasium environment with the
-same episodes (None if there is none), `risk(env)`, the risk measure for the environment's score,
-`make_rule_families(env)`, the rules that `harvestgym tune` optimises, and `list_notes(env)`, sentences for
-`harvestgym check`.
+same episodes (None if there is none), `risk(env)`, the risk measure for the environment's score, `derive_samples(env,
+numbers)`, the numbers that an evaluation shows, `make_rule_families(env)`, the rules that `harvestgym tune` optimises,
+and `list_notes(env)`, sentences for `harvestgym check`.
 """
 
 FARM_SUFFIXES = (".yaml", ".yml")

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from gymnasium.envs.registration import EnvSpec
 from typer.testing import CliRunner
 
 import harvestgym
@@ -279,16 +278,3 @@ def test_a_checkpoint_runs_nothing(folder: Path) -> None:
         with pytest.raises(ConfigError, match="expected an intact checkpoint"):
             harvestgym.load(path)
     assert not EVENTS and not ran(folder)
-
-
-def test_the_spec_in_a_checkpoint_makes_only_what_is_ours(folder: Path) -> None:
-    env = GymEnv(harvestgym.make("fishing/logistic-v0"))
-    env.reset(seed=0)
-    ours = EnvSpec("fishing/logistic-v0", "harvestgym.gym.env:make_env", kwargs={"allow": [SPY], "r": 0.2})
-    ours.vector_entry_point = "harvestgym.gym.vector_env:make_vec"
-    env.spec = ours
-    harvestgym.save(env, folder / "ours")
-    assert harvestgym.load(folder / "ours").spec.kwargs == {"r": 0.2}
-    env.spec = EnvSpec("fishing/logistic-v0", f"{SPY}:make", vector_entry_point=f"{SPY}:make")
-    harvestgym.save(env, folder / "theirs")
-    assert harvestgym.load(folder / "theirs").spec is None and not ran(folder)

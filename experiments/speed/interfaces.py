@@ -25,18 +25,17 @@ import numpy as np
 from gymnasium.vector.utils import concatenate, create_empty_array
 
 from harvestgym import registry
-from harvestgym.core.conversion import make_action_reader
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
-from harvestgym.core.spaces import noop_action
+from harvestgym.core.spaces import make_action_reader, noop_action
 from harvestgym.core.view.tables import Table
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.gym.compiled_env import compile_functions
 from harvestgym.gym.env import GymEnv
+from harvestgym.gym.packed_tree import PackedTree, layout_of
 from harvestgym.gym.vector_env import make_vec
 
 ROOT = Path(__file__).parents[2]

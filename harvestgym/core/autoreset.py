@@ -2,7 +2,7 @@
 
 Gymnasium interfaces and rollouts advance one `RunState` or a batch; a batch has a leading axis on every leaf. The key
 is split here, inside compiled code, so that the start key determines the whole run in every interface. Restarts follow
-Gymnasium's three modes.
+Gymnasium's modes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gymnasium.vector import AutoresetMode
 from jax import Array
 
 from .env import Env, Timestep
+from .errors import require
 from .random import keys_for
 
 Take = Callable[[Any], Any]
@@ -136,22 +137,16 @@ def advance(
 ) -> Advance:
     """Step an environment or a batch; in SAME_STEP mode, restart the episodes that end.
 
-    In the mode NEXT_STEP, environments whose episode has ended ignore their action and restart instead, without reward.
+    Raises ConfigError for the mode NEXT_STEP, which only `VecEnv` has.
     """
+    require(mode is not AutoresetMode.NEXT_STEP, "mode", "DISABLED or SAME_STEP", mode.name)
     key, now = split_key(run.key)
     state, last = _mapped(env.step, key.ndim, 3)(now, run.state, action, params)
     after = RunState(key, state, is_done(last))
     if mode is AutoresetMode.DISABLED:
         return Advance(after, last, last)
-    if mode is AutoresetMode.NEXT_STEP:
-        after = RunState(key, select(run.over, run.state, state), run.over)
-        outcome = {"reward": last.reward, "terminated": last.terminated, "truncated": last.truncated}
-        last = last._replace(**select(run.over, jax.tree.map(jnp.zeros_like, outcome), outcome))
     after, replaced = restart_ended(env, after, {"obs": last.obs, "info": last.info}, params)
-    shown = last._replace(**replaced)
-    if mode is AutoresetMode.NEXT_STEP:
-        after = after._replace(over=is_done(last))
-    return Advance(after, shown, last)
+    return Advance(after, last._replace(**replaced), last)
 
 
 def is_done(timestep: Timestep) -> Array:

@@ -139,11 +139,8 @@ def make_plain(value: Any) -> Any:
 @functools.cache
 def _make_field_schema(cls: type) -> type[Strict]:
     """Derive a pydantic model from the fields of a dataclass."""
-    metas = {field.name: field.metadata.get("meta") for field in dataclasses.fields(cls) if field.init}
-    described = all(meta is not None and meta.kind != "static" for meta in metas.values())
-    hints = {} if described else _read_hints(cls)
-    missing = dataclasses.MISSING
-    fields = dataclasses.fields(cls)
+    fields, hints, missing = dataclasses.fields(cls), _read_hints(cls), dataclasses.MISSING
+    metas = {field.name: field.metadata.get("meta") for field in fields if field.init}
     optional = {f.name for f in fields if f.default is not missing or f.default_factory is not missing}
     allowed = {name: _allow_value(meta, hints.get(name)) for name, meta in metas.items()}
     return _make_model(cls.__name__, allowed, optional)

@@ -12,7 +12,7 @@ import functools
 import math
 import re
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -33,6 +33,7 @@ from harvestgym.core.xla.tracing import is_traced
 
 from . import yaml_io
 from .errors import check_name, list_mistakes, mismatch, nearest, require
+from .loading import LazyMapping
 
 if TYPE_CHECKING:
     from .pytree import Meta
@@ -41,6 +42,9 @@ ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 Combine = Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
 """A function that merges a base mapping and the mapping that extends it, given in this order."""
+
+Sets = Mapping[str, dict[str, Any]]
+"""The parameter sets of a kind by name."""
 
 NOTES = ("source", "unit", "doc")
 
@@ -173,20 +177,21 @@ _NUMBER_WORDS = {"bool": "True or False", "int": "a whole number", "float": "a n
 _NUMPY_KINDS = {"bool": "b", "int": "iu", "float": "iuf"}
 
 
-def check_numbers(meta: Meta, value: Any) -> Any:
-    """Return a number or an array unchanged if the parameter allows its values; raise ValueError otherwise.
-
-    Values from files, constructors and overrides are all checked here. Values traced by JAX are not checked.
-    """
-    return value if is_traced(value) else _check_numbers(meta, value, (int, float, tuple, np.ndarray, np.generic))
+_ONE_NUMBER = (int, float, np.generic)
 
 
 def check_number(meta: Meta, value: Any) -> Any:
     """Return a number from a file, with or without a source, if the parameter allows it; raise ValueError otherwise."""
-    return _check_numbers(meta, _unwrapped(value), (int, float, np.generic))
+    return check_numbers(meta, _unwrapped(value), _ONE_NUMBER)
 
 
-def _check_numbers(meta: Meta, value: Any, kinds: tuple[type, ...]) -> Any:
+def check_numbers(meta: Meta, value: Any, kinds: tuple[type, ...] = (*_ONE_NUMBER, tuple, np.ndarray)) -> Any:
+    """Return a number or an array unchanged if the parameter allows its values; raise ValueError otherwise.
+
+    Values from files, constructors and overrides are all checked here. Values traced by JAX are not checked.
+    """
+    if is_traced(value):
+        return value
     numbers = np.asarray(value) if isinstance(value, kinds) else None
     if numbers is None or numbers.dtype.kind not in _NUMPY_KINDS[meta.dtype] or not numbers.size:
         hint = {bool: ", not yes/no/true/false", str: " without quotes"}.get(type(value), "")
@@ -199,8 +204,10 @@ def _check_numbers(meta: Meta, value: Any, kinds: tuple[type, ...]) -> Any:
     most = int(INT32.max) if meta.dtype == "int" else FLOAT32
     low, high = max(meta.low, -most), min(meta.high, most)
     if not np.all((numbers >= low) & (numbers <= high) | free):
-        water, least = meta.keys[0].endswith("#L.m-3"), np.min(numbers)
-        hint = f", got {least:g}, which looks like m3/m3; try {1000 * least:g}" if water and 0 < least < 1 else ""
+        hint, least = "", np.min(numbers)
+        if meta.mistaken and 0 < least < meta.low:
+            unit, factor = meta.mistaken
+            hint = f", got {least:g}, which looks like {unit}; try {factor * least:g}"
         raise ValueError(f"expected {_describe_range(meta, high)}{hint}")
     return value
 
@@ -282,40 +289,33 @@ def _leaf(raw: list[Any], meta: Meta) -> np.ndarray:
     return np.asarray(raw if meta.stacked else raw[0], meta.array_dtype)
 
 
-class WrittenSets(Mapping[str, dict[str, Any]]):
-    """The parameter sets of a kind before `extends:` is resolved: all sets in its file, and one per file in a folder.
+def read_written_sets(path: Path) -> Sets:
+    """Read the sets of a kind before `extends:` is resolved: all sets in its file, and one per file in a folder.
 
     The folder of `plant.yaml` is `plant_sets`, next to it. A file in it is named after its set and is read when the set
     is first used.
     """
+    own, folder = yaml_io.read_file(path), path.with_name(f"{path.stem}_sets")
+    if not isinstance(own, dict) or not all(isinstance(entries, dict) for entries in own.values()):
+        raise mismatch(path, "a mapping from set names to parameters", type(own).__name__)
+    files = [file for file in sorted(folder.glob("*.yaml")) if file.stem not in own]
+    makers = {name: functools.partial(own.__getitem__, name) for name in own}
+    return LazyMapping(makers | {file.stem: functools.partial(_read_mapping, file) for file in files})
 
-    def __init__(self, path: Path):
-        self._own, folder = yaml_io.read_file(path), path.with_name(f"{path.stem}_sets")
-        if not isinstance(self._own, dict) or not all(isinstance(v, dict) for v in self._own.values()):
-            raise mismatch(path, "a mapping from set names to parameters", type(self._own).__name__)
-        self._files = {file.stem: file for file in sorted(folder.glob("*.yaml")) if file.stem not in self._own}
 
-    def __getitem__(self, name: str) -> dict[str, Any]:
-        if name in self._own:
-            return self._own[name]
-        data = yaml_io.read_file(self._files[name])
-        require(isinstance(data, dict), self._files[name], "a mapping", type(data).__name__)
-        return data
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((*self._own, *self._files))
-
-    def __len__(self) -> int:
-        return len(self._own) + len(self._files)
+def _read_mapping(file: Path) -> dict[str, Any]:
+    data = yaml_io.read_file(file)
+    require(isinstance(data, dict), file, "a mapping", type(data).__name__)
+    return data
 
 
 def read_sets(path: Path) -> dict[str, dict[str, Any]]:
     """Read the parameter sets of a kind by name, with every `extends:` resolved."""
-    sets = WrittenSets(path)
+    sets = read_written_sets(path)
     return {name: _resolve_set(name, sets, path) for name in sets}
 
 
-def _resolve_set(name: str, sets: WrittenSets, path: Path) -> dict[str, Any]:
+def _resolve_set(name: str, sets: Sets, path: Path) -> dict[str, Any]:
     def read(name: str, child: str) -> Mapping[str, Any]:
         check_name("set", name, sets, f"{path} > {child} > extends")
         return sets[name]
@@ -351,8 +351,8 @@ def read_extended(path: Path, what: str, combine: Combine | None = None) -> dict
     """
 
     def read(name: str, child: str) -> dict[str, Any]:
-        data, file = yaml_io.read_file(Path(name)), Path(name)
-        require(isinstance(data, dict), file, "a mapping", type(data).__name__)
+        file = Path(name)
+        data = _read_mapping(file)
         if "extends" not in data:
             return data
         known = _list_bases(file.parent, what)
@@ -385,7 +385,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def choose_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
     """Return the name of the set that `which` names or extends (the first by default) and the resulting entries."""
-    sets = WrittenSets(path)
+    sets = read_written_sets(path)
     name = which if isinstance(which, str) else which.get("extends", next(iter(sets)))
     check_name(f"{kind} set", name, sets)
     changes = {} if isinstance(which, str) else {k: v for k, v in which.items() if k != "extends"}

@@ -20,8 +20,8 @@ ResultT = TypeVar("ResultT")
 MAX_SEED = 2**32 - 1
 """The largest seed of an episode."""
 
-LENGTHS = ("horizon#day", "horizon", "Tmax", "years", "days", "steps", "length", "max_steps", "max_episode_steps")
-"""Names for the length of an episode, in files and in other libraries."""
+LENGTHS = ("horizon", "years", "days", "steps", "length", "max_steps", "max_episode_steps")
+"""Names of other libraries for the length of an episode."""
 
 
 class ConfigError(ValueError):
@@ -203,17 +203,18 @@ def check_keywords(
     given: Iterable[str],
     valid: Iterable[str],
     nested: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    length: str = "",
 ) -> None:
     """Raise UnknownKeywordError, worded like Python's TypeError, for an unknown keyword argument.
 
-    `nested` maps names that belong inside another argument to that argument and its key. For a name that means an
-    episode's length, such as `years`, the valid name is suggested.
+    `nested` maps names that belong inside another argument to that argument and its key. `length` is the valid name of
+    an episode's length, which is suggested for any of `LENGTHS`.
     """
     known = set(valid)
     for name in given:
         if name not in known:
-            every = known | set(nested)
-            same = [length for length in LENGTHS if length in every] if name.casefold() in LENGTHS else []
-            meant = next(iter(same or difflib.get_close_matches(name, every, n=1, cutoff=0.5)), name)
+            same = [length] if length and name.casefold() in LENGTHS else []
+            close = same or difflib.get_close_matches(name, known | set(nested), n=1, cutoff=0.5)
+            meant = next(iter(close), name)
             hint = "; try {}={{{!r}: ...}}".format(*nested[meant]) if meant in nested else nearest(meant, known)
             raise UnknownKeywordError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

@@ -1,4 +1,4 @@
-"""Load objects named by a string: `package.module:name` or `path/to/file.py:name`.
+"""Load objects named by a string: `package.module:name` or `path/to/file.py:name`; values made at their first use.
 
 A string in the caller's own code may name any object. A file may come from an untrusted source, so a string in a file
 may only name a class in a module that the program has already imported.
@@ -10,13 +10,16 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import mismatch, require, unknown
+
+Value = TypeVar("Value")
 
 TARGET_FORM = "package.module:name"
 
@@ -52,6 +55,23 @@ def export_lazily(package: str, targets: Mapping[str, str]) -> tuple[Callable[[s
         return load_object(targets[name])
 
     return load_attribute, lambda: sorted(sys.modules[package].__all__)
+
+
+class LazyMapping(Mapping[str, Value]):
+    """Values by name; each is made at its first use."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Value]]) -> None:
+        self._makers = makers
+        self._make = cache(lambda name: makers[name]())
+
+    def __getitem__(self, name: str) -> Value:
+        return self._make(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
 
 
 def load_class_of_file(target: str, base: type, where: str) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -14,10 +14,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import Partial
 
-from .conversion import make_action_reader
 from .env import Env, Timestep
 from .errors import keep_error, mismatch
-from .spaces import summarise_space
+from .spaces import make_action_reader, summarise_space
 
 
 def _learn_nothing(carry: Any, last: Timestep) -> Any:
@@ -43,23 +42,6 @@ class Policy(NamedTuple):
         """Return this policy as a pytree of arrays, for use as an argument of compiled code."""
         act, learn = (call if isinstance(call, Partial) else Partial(call) for call in self[1:])
         return Policy(jax.tree.map(jnp.asarray, self.init), act, learn)
-
-
-class LazyPolicies(Mapping[str, Policy]):
-    """Policies by name; each is made at its first use, because some take seconds to compute."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], Policy]]) -> None:
-        self._makers = makers
-        self._make = cache(lambda name: makers[name]())
-
-    def __getitem__(self, name: str) -> Policy:
-        return self._make(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
 
 
 @dataclass(frozen=True)
@@ -123,8 +105,8 @@ class _Ask:
         shape = jax.tree.leaves(obs)[0].shape
         lead = shape[: len(shape) - axes]
         rows = jax.tree.map(lambda leaf: np.asarray(leaf).reshape(-1, *leaf.shape[len(lead) :]), obs)
-        actions = self._read(shapes, self._act_on_rows(rows))
-        return jax.tree.map(lambda leaf: leaf.reshape(*lead, *leaf.shape[1:]), actions)
+        actions = [self._check(shapes, action) for action in self._act_on_rows(rows)]
+        return jax.tree.map(lambda one, *parts: np.stack(parts).reshape(*lead, *one.shape), shapes, *actions)
 
     def _act_on_rows(self, rows: Any) -> list[Any]:
         def split(tree: Any) -> list[Any]:
@@ -134,16 +116,17 @@ class _Ask:
             return split(self.agent.predict(rows, deterministic=True)[0])
         return [self.agent(row) for row in split(rows)]
 
-    def _read(self, shapes: Any, got: list[Any]) -> Any:
-        """Stack actions; ConfigError for the first that is outside the space."""
-        space = self.env.action_space
+    @cached_property
+    def _read(self) -> Callable[[Any], Any]:
+        return make_action_reader(self.env.action_space, (1,))  # a batch of one, because other readers call JAX
+
+    def _check(self, shapes: Any, action: Any) -> Any:
+        """Return an action as arrays; raise ConfigError if it is outside the space."""
         try:
-            stacked = jax.tree.map(lambda one, *x: np.asarray(x).reshape(len(x), *one.shape), shapes, *got)
-            return make_action_reader(space, (len(got),))(stacked)
+            return self._read(jax.tree.map(lambda one, part: np.reshape(part, (1, *one.shape)), shapes, action))
         except (TypeError, ValueError):
-            if len(got) == 1:
-                raise mismatch("policy", f"an action in {summarise_space(space)}", got[0]) from None
-            return [self._read(shapes, [one]) for one in got]
+            expected = f"an action in {summarise_space(self.env.action_space)}"
+            raise mismatch("policy", expected, action) from None
 
 
 def make_policy(env: Env[Any, Any], agent: Any) -> Policy:

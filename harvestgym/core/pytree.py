@@ -43,6 +43,8 @@ class Meta:
         settled: whether the value at the start of an episode is computed, so that a file cannot set it.
         endless: whether a parameter may be infinite, which means that it sets no limit.
         unknown: whether a parameter may be NaN, which means unknown.
+        mistaken: another unit, in which values are often written by mistake, and its factor; such values are positive
+            and below the range.
     """
 
     kind: FieldKind
@@ -57,6 +59,7 @@ class Meta:
     settled: bool = False
     endless: bool = False
     unknown: bool = False
+    mistaken: tuple[str, float] | None = None
 
     @property
     def array_dtype(self) -> Any:
@@ -107,8 +110,8 @@ def var(
 def par(key: FieldKey, doc: str, *, default: Any = MISSING, **more: Any) -> Any:
     """Declare a parameter: traced (so that it can be vmapped, sampled per episode, differentiated) and read from YAML.
 
-    `more` may contain `low`, `high`, `dtype`, `labels`, `endless`, `unknown` and `axes` of `Meta`. A parameter with
-    `axes` is an array that is created by a program and does not appear in files.
+    `more` may contain `low`, `high`, `dtype`, `labels`, `endless`, `unknown`, `mistaken` and `axes` of `Meta`. A
+    parameter with `axes` is an array that is created by a program and does not appear in files.
     """
     return _describe("par", key, doc, default, **more)
 

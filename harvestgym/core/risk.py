@@ -110,8 +110,7 @@ class Entropic(Measure):
         return float(lowest - np.log(np.mean(np.exp(-self.aversion * (values - lowest)))) / self.aversion)
 
 
-MEASURE_CLASSES = (Expectation, CVaR, Quantile, MeanVariance, Entropic)
-MEASURES: dict[str, type[Measure]] = {kind.model_fields["measure"].default: kind for kind in MEASURE_CLASSES}
+MEASURES: dict[str, type[Measure]] = {kind.model_fields["measure"].default: kind for kind in Measure.__subclasses__()}
 
 
 def parse_measure(data: Any) -> Measure:

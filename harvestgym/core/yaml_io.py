@@ -60,16 +60,16 @@ def parse(text: str, where: str = "<text>") -> Any:
     except RecursionError:
         raise _too_deep(where) from None
     require(value is not None, where, "a mapping", "an empty file")
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [part for whole in level if isinstance(whole, dict | list) for part in _parts(whole)]
-        if not level:
-            return value
-    raise _too_deep(where)
+    _check_depth(value, where)
+    return value
 
 
-def _parts(whole: Any) -> Any:
-    return whole.values() if isinstance(whole, dict) else whole
+def _check_depth(value: Any, where: str, left: int = DEEPEST) -> None:
+    """Raise ConfigError if a value has more than `left` levels of nesting."""
+    if not left:
+        raise _too_deep(where)
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_depth(part, where, left - 1)
 
 
 def _too_deep(where: str) -> ConfigError:

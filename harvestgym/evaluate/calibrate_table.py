@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -33,7 +33,7 @@ from harvestgym.fishing.model import find_effort
 from harvestgym.fishing.spec import FishingSpec, build_fishery, override_entries
 from harvestgym.render.figure import draw_figure
 
-from .calibrate import Series, Treatment, find_parameter, find_watched, fit, fitted, read_curves, simulate
+from .calibrate import Fit, Series, Treatment, find_parameter, find_watched, fit, fitted, read_curves, simulate
 from .run import policy_named
 
 TableColumns = Mapping[str, np.ndarray]
@@ -190,6 +190,23 @@ def calibrate_farm(
     if (count := sum(len(one.day) for one in series)) < (least := len(free) + SPARE):
         raise mismatch(f"{source}: rule 5", f"at least {least} values", count)
     before = simulate(env, series, treatments, seasons, seed)
+    _check_units(series, before)
+    found = fit(env, free, series, seasons=seasons, seed=seed, treatments=treatments)
+    rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
+    own = [f"{len(treatments)} seasons, with their own {', '.join(settings)}"] * bool(settings)
+    charts, compared, shown = list[Chart](), list[Any](), {"before": before, "fitted": found.curves}
+    for one, column in zip(series, values.values(), strict=True):
+        points = {label: read_curves(runs, one) for label, runs in shown.items()} | {"observed": one.value}
+        x = np.flatnonzero(np.isfinite(column)) + 1 if settings else one.day
+        numbers = (map(round_number, y) for y in points.values())
+        compared += [(one.variable, *cells) for cells in zip(x.tolist(), *numbers, strict=True)]
+        charts += _draw_fit(one, x, points, {} if settings else {label: runs[0] for label, runs in shown.items()})
+    across, notes = "row" if settings else "day", [*own, *_note_fit(found, free)]
+    return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, across, compared)
+
+
+def _check_units(series: Sequence[Series], before: Sequence[Mapping[str, np.ndarray]]) -> None:
+    """Check rule 4, by the values that are simulated before the fit."""
     for one in series:
         largest, simulated = np.abs(one.value).max(), max(np.abs(run[one.variable]).max() for run in before)
         harvest = "/harvest_weight" in one.variable
@@ -197,27 +214,26 @@ def calibrate_farm(
         near = simulated / MAX_RATIO <= largest <= simulated * most
         expected = f"values in the unit of the name, at most {most:g} times those simulated, {simulated:.3g}"
         require(near, f"{one.variable}: rule 4", expected, f"{largest:.3g}", hint)
-    found = fit(env, free, series, seasons=seasons, seed=seed, treatments=treatments)
-    rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
-    notes = [f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}" for name, rmse in found.rmse.items()]
-    alike = [name for name, rmse in found.rmse.items() if rmse > 0.9 * found.rmse_before[name]]
-    notes += [f"warning: the fit hardly improves {name}; try other parameters" for name in alike]
-    notes += [f"{len(treatments)} seasons, with their own {', '.join(settings)}"] * bool(settings)
-    notes.append(f"{found.how}, {found.seasons} seasons")
-    edge = [p for p, (low, high) in free.items() if abs(found.values[p] - (low + high) / 2) >= 0.49 * (high - low)]
-    notes += [f"warning: {path} = {found.values[path]:.4g} is on a bound; try a wider range" for path in edge]
-    across, style = ("row", "dots") if settings else ("day", "line")
-    charts, compared, shown = list[Chart](), list[Any](), {"before": before, "fitted": found.curves}
-    for one, column in zip(series, values.values(), strict=True):
-        x = np.flatnonzero(np.isfinite(column)) + 1 if settings else one.day
-        points = {label: read_curves(runs, one) for label, runs in shown.items()} | {"observed": one.value}
-        numbers = (map(round_number, y) for y in points.values())
-        compared += [(one.variable, *cells) for cells in zip(x.tolist(), *numbers, strict=True)]
-        lines, days = {label: (x, y) for label, y in points.items()}, np.arange(one.day.max() + 1)
-        if not settings:
-            lines |= {label: (days, runs[0][one.variable][days]) for label, runs in shown.items()}
-        charts += _draw(one.variable, lines, x, one.value - points["fitted"], "observed - fitted", style)
-    return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, across, compared)
+
+
+def _note_fit(found: Fit, free: Mapping[str, tuple[float, float]]) -> Iterator[str]:
+    """Yield lines about the errors and the search, and warnings."""
+    for name, rmse in found.rmse.items():
+        yield f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}"
+        if rmse > 0.9 * found.rmse_before[name]:
+            yield f"warning: the fit hardly improves {name}; try other parameters"
+    yield f"{found.how}, {found.seasons} seasons"
+    for path, (low, high) in free.items():
+        if abs(found.values[path] - (low + high) / 2) >= 0.49 * (high - low):
+            yield f"warning: {path} = {found.values[path]:.4g} is on a bound; try a wider range"
+
+
+def _draw_fit(one: Series, x: Any, points: Mapping[str, np.ndarray], curves: Mapping[str, Any]) -> list[Chart]:
+    """Draw the values and the errors of a series at `x`; if the rows are days, the simulated ones as `curves`."""
+    lines, days = {label: (x, y) for label, y in points.items()}, np.arange(one.day.max() + 1)
+    lines |= {label: (days, values[one.variable][days]) for label, values in curves.items()}
+    errors, style = one.value - points["fitted"], "line" if curves else "dots"
+    return _draw(one.variable, lines, x, errors, "observed - fitted", style)
 
 
 def _read_treatments(

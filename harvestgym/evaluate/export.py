@@ -23,7 +23,6 @@ from harvestgym.core.view.timeline import ChatMessage, Progress, Record, ignore_
 if TYPE_CHECKING:
     from PIL import Image
 
-    from harvestgym.core.view.tables import Table
     from harvestgym.core.view.timeline import Timeline
     from harvestgym.evaluate.run import Evaluation
     from harvestgym.render.video import EpisodeFrames
@@ -66,15 +65,6 @@ class RecordedEpisode(NamedTuple):
         if self.result is None:
             return found
         return replace(found, notes=(*map(": ".join, self.result.to_table().rows), *self.result.describe()))
-
-    @property
-    def actions(self) -> Table:
-        """Return a table of the actions with a cost or an effect."""
-        from harvestgym.core.view.tables import Table
-
-        story = self.timeline
-        rows = [(story.when[a.step], a.subject, f"{a.cost or 0.0:g}", a.outcome) for a in story.actions]
-        return Table(f"Actions of {self.policy} on {self.title}", ("when", "action", "cost", "outcome"), rows)
 
     def picture(self, step: int = -1, width: int = 960) -> Image.Image:
         """Draw one step as a picture, by default the last step."""

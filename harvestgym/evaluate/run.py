@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -25,7 +24,7 @@ from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_p
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
-from harvestgym.core.view.tables import Table
+from harvestgym.core.view.tables import Report, Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.wrappers import find_layer, unwrapped
 from harvestgym.core.yaml_io import read_file
@@ -47,15 +46,15 @@ REPR_WIDTH = 390
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Report):
     """Episodes of one policy on one id.
 
     Attributes:
         returns, lengths: one entry per episode.
         columns: results specific to the family (yield, catch, cause of death ...); per episode, a number or one for
         each plot.
+        samples: the lengths, the numeric columns, and the numbers that the family derives from them, by name.
         summary: summary of the returns.
-        unit: unit of a step (`days` on a farm, `steps` by default).
         risk: risk measure of the environment's score, if it has one.
         notes: sentences about problems: refused orders, rules that never acted, factors that limited growth.
     """
@@ -66,8 +65,8 @@ class Evaluation:
     returns: np.ndarray
     lengths: np.ndarray
     columns: dict[str, np.ndarray]
+    samples: dict[str, np.ndarray]
     summary: Summary
-    unit: str
     risk: Measure | None = None
     notes: tuple[str, ...] = ()
 
@@ -84,18 +83,10 @@ class Evaluation:
         }  # fmt: skip
         if self.risk is not None:
             out["return"]["risk"] = self.risk.model_dump() | {"value": self.risk(self.returns)}
-        found = {name: summarise(values) for name, values in self._samples().items()}
+        found = {name: summarise(values) for name, values in self.samples.items()}
         out |= {"notes": list(self.notes)} | {name: one.mean for name, one in found.items()}
         out["spread"] = {name: {"sd": one.sd, "ci95": [one.low, one.high]} for name, one in found.items()}
         return out | {name: count_labels(v) for name, v in self.columns.items() if not is_numeric(v)}
-
-    def _samples(self) -> dict[str, np.ndarray]:
-        """Return the lengths and the numeric columns, yields also in t/ha, and both also without failed harvests."""
-        out = {self.unit: self.lengths} | {name: v for name, v in self.columns.items() if is_numeric(v)}
-        out |= {name.replace("kg/m2", "t/ha"): 10 * values for name, values in out.items() if "kg/m2" in name}
-        harvested = self.columns.get("yield kg", np.zeros(0)) > 0
-        names = [name for name in out if len({*harvested.tolist()}) > 1 and (name == self.unit or "yield" in name)]
-        return out | {f"{name}, harvested seasons": out[name][harvested] for name in names}
 
     def to_table(self) -> Table:
         """Make a table of the results; a single episode has one column of values."""
@@ -103,7 +94,7 @@ class Evaluation:
         episodes = f"{len(self.returns)} episodes" if many else "one episode"
         columns = ("", "mean", "sd", "lowest", "highest") if many else ()
         rows: list[tuple[str, ...]] = []
-        for name, values in {"return": self.returns, **self._samples()}.items():
+        for name, values in {"return": self.returns, **self.samples}.items():
             numbers = (values.mean(), summarise(values).sd, values.min(), values.max()) if many else values
             rows.append((name, *(f"{float(number):z.3f}" for number in numbers)))
         alone = {"CVaR 10 %": self.summary.cvar10, "interquartile mean": self.summary.iqm} if many else {}
@@ -125,12 +116,8 @@ class Evaluation:
         meanings = [f"{name}: {words[name]}" for name in self.columns if name in words]
         return [interval] * (len(self.returns) > 1) + counts + meanings + [*self.notes]
 
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks, with the interval of the mean and the counts of labels below it."""
-        return self.to_table()._repr_html_() + "".join(f"<p>{escape(line)}</p>" for line in self.describe())
 
-
-class Comparison(dict[str, Evaluation]):
+class Comparison(Report, dict[str, Evaluation]):
     """Evaluations of several policies on the same episodes, by name."""
 
     def __repr__(self) -> str:
@@ -152,10 +139,6 @@ class Comparison(dict[str, Evaluation]):
         ]
         title = f"{first.id}, {len(first.returns)} episodes, seed {first.seed}"
         return Table(title, ("policy", "return (95 % interval)", *numeric), rows)
-
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        return self.to_table()._repr_html_()
 
 
 @cache
@@ -248,7 +231,6 @@ def evaluate_together(
     seed: int = 0,
     env: Env[Any, Any] | None = None,
     split: str | None = None,
-    progress: Progress = ignore_progress,
 ) -> Comparison:
     """Evaluate several policies like `evaluate_id`, with one compiled program for all.
 
@@ -258,7 +240,7 @@ def evaluate_together(
     env, seed = _apply_split(id, env, seed, split)
     chosen = policies.values() if isinstance(policies, Mapping) else policies
     acting = zip(policies, together([policy_named(id, env, one) for one in chosen]), strict=True)
-    whole = {name: run_episodes(env, policy, episodes, seed, horizon(env), progress) for name, policy in acting}
+    whole = {name: run_episodes(env, policy, episodes, seed, horizon(env)) for name, policy in acting}
     return Comparison({name: summarise_episodes(id, env, name, seed, of) for name, of in whole.items()})
 
 
@@ -275,15 +257,12 @@ def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whol
     """Summarise episodes of a policy as an evaluation."""
     inside, returns, lengths = unwrapped(env), np.asarray(whole.returns), np.asarray(whole.length)
     columns = family_function(id, "summary", lambda *_: {})(inside, whole)
+    numbers = {env.step_unit: lengths} | {name: values for name, values in columns.items() if is_numeric(values)}
+    samples = family_function(id, "derive_samples", lambda env, numbers: numbers)(inside, numbers)
     risk = family_function(id, "risk", lambda env: None)(inside)
-    of_policy = family_function(id, "explain_policy", explain_nothing)(inside, policy)
-    notes = (*family_function(id, "explain", explain_nothing)(inside, whole), *of_policy)
-    return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk, notes)
-
-
-def explain_nothing(env: Env[Any, Any], whole: Episodes | str) -> list[str]:
-    """Return no notes; used for a family without a function `explain` or `explain_policy`."""
-    return []
+    of_policy = family_function(id, "explain_policy", lambda *_: [])(inside, policy)
+    notes = (*family_function(id, "explain", lambda *_: [])(inside, whole), *of_policy)
+    return Evaluation(id, policy, seed, returns, lengths, columns, samples, summarise(returns), risk, notes)
 
 
 def run_episodes(

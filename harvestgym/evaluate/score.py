@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harvestgym.core.errors import require
-from harvestgym.core.view.tables import Table
+from harvestgym.core.view.tables import Report, Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.registry import spec as spec_of
 
@@ -47,7 +47,7 @@ class ReferenceReturn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PolicyScore:
+class PolicyScore(Report):
     """The result of a policy on held-out seasons of an id.
 
     Attributes:
@@ -83,10 +83,6 @@ class PolicyScore:
             rows.append((name, *numbers, str(point.seasons)))
         columns = ("policy", "return (95 % interval)", "CVaR 10 %", "score", "seasons")
         return Table(f"{self.policy} on {self.id}, held-out seasons", columns, rows)
-
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        return self.to_table()._repr_html_()
 
 
 def _format(number: float | None, digits: int) -> str:

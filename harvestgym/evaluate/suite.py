@@ -23,7 +23,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_count, check_each_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy
-from harvestgym.core.view.tables import Table, round_number
+from harvestgym.core.view.tables import Report, Table, round_number
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.registry import family_function
@@ -72,7 +72,7 @@ class Anchor(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SuiteResult:
+class SuiteResult(Report):
     """The result of a policy on the core suite.
 
     Attributes:
@@ -126,10 +126,6 @@ class SuiteResult:
             if count < item.seasons:
                 lines.append(f"{id}: {count} of {item.seasons} seasons; not the score on the frozen test")
         return lines
-
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        return self.to_table()._repr_html_()
 
     def write(self, path: Path) -> None:
         """Write the result as JSON, with a line for each id."""

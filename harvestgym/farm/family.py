@@ -1,7 +1,7 @@
 """The farm family: farms from the catalogue and from files, and the functions that every family offers.
 
-The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`, `scene`, `timeline`, `describe`,
-`explain` and `find_variable`; `registry.family_function` finds them by name.
+The functions of a family are `policies`, `risk`, `summary`, `derive_samples`, `record`, `figure`, `scene`, `timeline`,
+`describe`, `explain` and `find_variable`; `registry.family_function` finds them by name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import check_name, mismatch, name_file, require, unknown
-from harvestgym.core.policy import LazyPolicies, Policy
+from harvestgym.core.loading import LazyMapping
+from harvestgym.core.policy import Policy
 from harvestgym.core.pytree import Meta
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
@@ -133,7 +134,7 @@ def policies(env: Env[Any, Any]) -> Mapping[str, Policy]:
     if not isinstance(env, FarmModel):
         return {}
     rules = {"expert": env.spec.expert, "harvest": list_harvest_rules(env)}
-    return LazyPolicies({name: partial(compile_policy, env, found) for name, found in rules.items() if found})
+    return LazyMapping({name: partial(compile_policy, env, found) for name, found in rules.items() if found})
 
 
 def risk(env: FarmModel) -> Measure | None:
@@ -206,3 +207,13 @@ def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
             found = np.asarray([say_cause(label) for label in variable.meta.labels])[values.astype(int)]
             out[f"{entity} cause of death"] = np.full(found.shape, NEVER_SOWN) if variable.where in unsown else found
     return {name: np.asarray(values) for name, values in out.items()}
+
+
+def derive_samples(env: FarmModel, numbers: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the numbers of seasons (lengths first), yields also in t/ha, and both also without failed harvests."""
+    out = {**numbers} | {name.replace("kg/m2", "t/ha"): 10 * numbers[name] for name in numbers if "kg/m2" in name}
+    harvested, length = numbers.get("yield kg", np.zeros(0)) > 0, next(iter(numbers))
+    if harvested.all() or not harvested.any():
+        return out
+    names = [name for name in out if name == length or "yield" in name]
+    return out | {f"{name}, harvested seasons": out[name][harvested] for name in names}

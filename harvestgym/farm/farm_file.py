@@ -33,7 +33,7 @@ def expand_presets(presets: Mapping[str, Any], given: Mapping[str, Any], valid: 
         valid: the keywords that every farm accepts.
     """
     nested = {name: where for name, where in nested_keys().items() if name not in presets}
-    check_keywords("make", given, (*valid, *presets), nested)
+    check_keywords("make", given, (*valid, *presets), nested, length="horizon#day")
     meant: dict[str, Any] = {}
     for keyword in [name for name in presets if name in given]:
         check_name(keyword, given[keyword], presets[keyword])

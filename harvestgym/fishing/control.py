@@ -39,7 +39,7 @@ CatchRule = Callable[[Any, Array], Array]
 
 @dataclass(frozen=True)
 class _ByRule:
-    """A rule as the `act` function of a policy; `numbers` and the law are its weights.
+    """A rule as the `act` function of a policy; its numbers and the law are weights, and the carry is the year.
 
     Attributes:
         stocks: number of observed stocks that the rule is given, starting with those that are fished.
@@ -49,42 +49,28 @@ class _ByRule:
     rule: CatchRule
     stocks: int
 
-    def __call__(self, numbers: Any, law: GrowthLaw, carry: Any, obs: Array, key: Array) -> tuple[Any, Any]:
+    def __call__(self, ends: Any, law: GrowthLaw, year: Array, obs: Array, key: Array) -> tuple[Any, Any]:
+        share = jnp.minimum(year / jnp.float32(self.env.params.horizon), 1.0)
+        numbers = jax.tree.map(lambda first, last: first + share * (last - first), *ends)
         units, survey = self.env.units, self.env.units.survey(obs)
         survey = survey[:-1] if self.env.shows_year else survey
         there = (survey if self.env.order == "harvest first" else law(survey))[: self.stocks]
         catch, fished = self.rule(numbers, there), there[: units.targets]
-        return carry, units.action(catch / jnp.maximum(fished, 1e-12) if units.control == "rate" else catch)
+        return year + 1, units.action(catch / jnp.maximum(fished, 1e-12) if units.control == "rate" else catch)
 
 
-@dataclass(frozen=True)
-class _ByRuleAndYear:
-    """A rule whose numbers change linearly over the horizon; the carry is the year."""
-
-    by_rule: _ByRule
-
-    def __call__(self, ends: Any, law: GrowthLaw, year: Array, obs: Array, key: Array) -> tuple[Any, Any]:
-        share = jnp.minimum(year / jnp.float32(self.by_rule.env.params.horizon), 1.0)
-        numbers = jax.tree.map(lambda first, last: first + share * (last - first), *ends)
-        return year + 1, self.by_rule(numbers, law, (), obs, key)[1]
-
-
-def policy(env: FishingModel, rule: CatchRule, *numbers: Any, stocks: int | None = None) -> Policy:
+def policy(
+    env: FishingModel, rule: CatchRule, *numbers: Any, last: Sequence[Any] | None = None, stocks: int | None = None
+) -> Policy:
     """Make a policy that follows `rule`; other `numbers` of the same shapes reuse the compiled program.
 
-    The rule sees the first `stocks` values of a survey, by default one for each target.
+    The numbers change linearly over the horizon if the `last` ones are given. The rule sees the first `stocks` values
+    of a survey, by default one for each target.
     """
     check_core(env, "control", FishingModel)
-    follow = _ByRule(env, rule, stocks or env.units.targets)
+    ends = tuple(tuple(map(_to_weight, end)) for end in (numbers, last or numbers))
     law = jax.tree.map(jnp.asarray, env.params.law)
-    return Policy((), Partial(follow, tuple(map(_to_weight, numbers)), law))
-
-
-def policy_over_years(env: FishingModel, rule: CatchRule, first: Sequence[Any], last: Sequence[Any]) -> Policy:
-    """Make a policy that follows `rule`, with numbers that change from `first` to `last` over the horizon."""
-    check_core(env, "control", FishingModel)
-    ends, law = tuple(tuple(map(_to_weight, end)) for end in (first, last)), jax.tree.map(jnp.asarray, env.params.law)
-    return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule, env.units.targets)), ends, law))
+    return Policy(jnp.int32(0), Partial(_ByRule(env, rule, stocks or env.units.targets), ends, law))
 
 
 def _to_weight(number: Any) -> Array:
@@ -295,8 +281,7 @@ def _make_family(
 
     def build(numbers: Mapping[str, float]) -> Policy:
         values = [jnp.asarray([numbers[key] for key in of_name]) for of_name in keys]
-        if suffixes == ENDS:
-            return policy_over_years(env, rule, *zip(*values, strict=True))
-        return policy(env, rule, *values, stocks=stocks)
+        first, last = zip(*values, strict=True) if suffixes == ENDS else (values, None)
+        return policy(env, rule, *first, last=last, stocks=stocks)
 
     return RuleFamily({key: _make_range(env, key) for of_name in keys for key in of_name}, build)

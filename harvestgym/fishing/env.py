@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 import gymnasium
@@ -117,7 +116,8 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         render_mode: Literal["ansi", "rgb_array", "svg"] | None = None,
         **entries: Any,
     ) -> None:
-        check_keywords("FishingEnv", entries, (*inspect.signature(FishingEnv).parameters, *SETTINGS))
+        valid = (*inspect.signature(FishingEnv).parameters, *SETTINGS)
+        check_keywords("FishingEnv", entries, valid, length="Tmax")
         alone, hint = law is None or (r, K) == (0.3, 1.0), f"{type(law).__name__}(...)"
         require(alone, "FishingEnv > law", "no r and K", f"r={r}, K={K}", hint)
         both, hint = noise is not None and sigma, f"{type(noise).__name__}(sigma={sigma})"
@@ -194,16 +194,29 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
 
 @dataclass(frozen=True, repr=False)
 class _Overridden(FishingModel):
-    """Model for a `FishingEnv` subclass that overrides parts; each part is a method of `owner`."""
+    """Model for a `FishingEnv` subclass that overrides parts; its spaces and its parts are those of `owner`."""
 
     owner: FishingEnv = field(kw_only=True)
 
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        return self.owner.observation_space
 
-def _ask_owner(part: str) -> Any:
-    return lambda model, *args: getattr(model.owner, part)(*args)
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        return self.owner.action_space
 
+    def initial(self, key: Array, params: FishingParams) -> FishingState:
+        return self.owner.initial(key, params)
 
-for _space in ("observation_space", "action_space"):
-    setattr(_Overridden, _space, property(attrgetter(f"owner.{_space}")))
-for _part in OVERRIDABLE:
-    setattr(_Overridden, _part, _ask_owner(_part))
+    def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
+        return self.owner.transition(key, state, action, params)
+
+    def observation(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> Any:
+        return self.owner.observation(key, state, action, params)
+
+    def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: FishingParams) -> Array:
+        return self.owner.reward(key, state, action, after, params)
+
+    def terminal(self, state: FishingState, params: FishingParams) -> Array:
+        return self.owner.terminal(state, params)

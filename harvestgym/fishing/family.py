@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import check_name
-from harvestgym.core.policy import LazyPolicies, Policy
+from harvestgym.core.loading import LazyMapping
+from harvestgym.core.policy import Policy
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.tuning.rule_family import build_rule
 from harvestgym.fishing.analysis.commons import find_equilibrium, share_optimum
@@ -83,12 +84,12 @@ def policies(env: FishingModel) -> Mapping[str, Policy]:
     fisheries.
     """
     default, makers = _list_policies(env)
-    found, tuned = LazyPolicies(makers), env.expert
+    found, tuned = LazyMapping(makers), env.expert
 
     def make_expert() -> Policy:
         return found[default] if tuned is None else build_rule(tuned, make_rule_families(env), found)
 
-    return LazyPolicies({"expert": make_expert} | {name: partial(found.__getitem__, name) for name in found})
+    return LazyMapping({"expert": make_expert} | {name: partial(found.__getitem__, name) for name in found})
 
 
 def _list_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Policy]]]:

@@ -180,7 +180,7 @@ def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[s
         return {"start": value}
     fields = dataclasses.fields(find_law(_read_kind(data, "law"), "law"))
     names = [field.metadata["meta"].keys[0] if "meta" in field.metadata else field.name for field in fields]
-    check_keywords("make", [name], [*FishingSpec.model_fields, *names, "sigma"])
+    check_keywords("make", [name], [*FishingSpec.model_fields, *names, "sigma"], length="Tmax")
     return {"law": {name: value}}
 
 

@@ -108,7 +108,7 @@ def make(name: str, **overrides: Any) -> Forager:
         ConfigError: with the path of every mistake and the nearest valid name.
     """
     check_name("forager", name, (path.stem for path in CATALOGUE.glob("*.yaml")))
-    check_keywords("make", overrides, WorldFile.model_fields)
+    check_keywords("make", overrides, WorldFile.model_fields, length="horizon")
     return build_forager(_read_world(CATALOGUE / f"{name}.yaml") | overrides, f"forager/{name}")
 
 

@@ -18,11 +18,11 @@ from jax import Array
 
 from harvestgym.core.autoreset import RunState, advance, restart_episode, restart_some, select, start_episode
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.packed_tree import Layout, PackedTree, join_on_host, layout_of, pack_together
 from harvestgym.core.wrappers import find_mask_layer, layer_state
 from harvestgym.core.xla.fusion import CompiledFunction
 
 from .lazy_info import UNREAD, LazyInfo
+from .packed_tree import Layout, PackedTree, join_on_host, layout_of, pack_together
 
 SMALL_BATCH, SMALL_STATE = 256, 2048
 """Largest batch, and largest state per environment in bytes, that run as one kernel: enough for farms with one plot."""

@@ -19,9 +19,9 @@ from typing import Any, Self
 import gymnasium
 import numpy as np
 
-from harvestgym.core.conversion import make_action_reader
 from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.saving.state import Savable
+from harvestgym.core.spaces import make_action_reader
 
 check_extras("harvestgym.gym.pettingzoo_env", multi="pettingzoo")
 

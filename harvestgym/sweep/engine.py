@@ -46,14 +46,13 @@ def sweep(
     Raises:
         ConfigError: for no cases, an unknown engine, an address without a cluster, or a missing extra.
     """
-    chosen = _check_input(cases, options)
-    found, missing = _open_folder(chosen, Path(out))
-    progress(len(found))
-    failures: dict[SweepCase, str] = {}
-    for case, outcome in _run_into_folder(chosen, missing, Path(out), options):
-        failures |= {case: outcome.error} if outcome.columns is None else {}
+    errors: dict[SweepCase, str | None] = {}  # None for a case that was found
+    for case, outcome in _run_into_folder(_check_input(cases, options), Path(out), options):
+        errors[case] = None if outcome is None else outcome.error
         progress(1)
-    return SweepReport(len(found) + len(missing), len(found), len(missing) - len(failures), failures)
+    failures = {case: error for case, error in errors.items() if error}
+    found = sum(error is None for error in errors.values())
+    return SweepReport(len(errors), found, len(errors) - found - len(failures), failures)
 
 
 def run_cases(
@@ -73,10 +72,8 @@ def run_cases(
     if out is None:
         yield from _run_batches(chosen, options)
         return
-    found, missing = _open_folder(chosen, Path(out))
-    for case in found:
-        yield case, Outcome(result_folder.read_result(Path(out), case))
-    yield from _run_into_folder(chosen, missing, Path(out), options)
+    for case, outcome in _run_into_folder(chosen, Path(out), options):
+        yield case, outcome or Outcome(result_folder.read_result(Path(out), case))
 
 
 def collect(
@@ -109,19 +106,18 @@ def _check_input(cases: Sequence[SweepCase], options: EngineOptions) -> list[Swe
     return list(dict.fromkeys(cases))
 
 
-def _open_folder(cases: Sequence[SweepCase], out: Path) -> tuple[list[SweepCase], list[SweepCase]]:
-    """Prepare the folder of a sweep; return the cases that are done and those that are missing."""
+def _run_into_folder(
+    cases: list[SweepCase], out: Path, options: EngineOptions
+) -> Iterator[tuple[SweepCase, Outcome | None]]:
+    """Run the cases that are missing in a folder and write each; a case that cannot be written counts as failed.
+
+    The cases that are in the folder come first, without an outcome.
+    """
     result_folder.open_folder(out)
     result_folder.write_manifest(out, cases, {})
     done = {case: result_folder.is_complete(result_folder.find_result_path(out, case)) for case in cases}
-    return [case for case in cases if done[case]], [case for case in cases if not done[case]]
-
-
-def _run_into_folder(
-    cases: list[SweepCase], missing: list[SweepCase], out: Path, options: EngineOptions
-) -> Iterator[tuple[SweepCase, Outcome]]:
-    """Run the missing cases and write each; a case that cannot be written counts as failed."""
-    failures: dict[SweepCase, str] = {}
+    yield from ((case, None) for case in cases if done[case])
+    missing, failures = [case for case in cases if not done[case]], dict[SweepCase, str]()
     try:
         for case, outcome in _run_batches(missing, options):
             if message := _store(out, case, outcome, options.max_retries):

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harvestgym.core.errors import mismatch, require
-from harvestgym.core.saving.parquet import PARTIAL, read_column, read_parquet, write_parquet
+from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
+from harvestgym.core.saving.partial_file import PARTIAL, replacing
 
 from .cases import SweepCase, read_package_version
 
@@ -121,9 +122,8 @@ def write_manifest(out: Path, cases: Sequence[SweepCase], failures: Mapping[Swee
         "cases": {case.digest: case.text for case in cases},
         "failures": {case.text: message for case, message in failures.items()},
     }
-    partial = out / f"{MANIFEST}{PARTIAL}"
-    partial.write_text(json.dumps(data, indent=1), encoding="utf-8")
-    partial.replace(out / MANIFEST)
+    with replacing(out / MANIFEST) as partial:
+        partial.write_text(json.dumps(data, indent=1), encoding="utf-8")
 
 
 def _read_manifest(out: Path) -> dict[str, Any]:

@@ -20,13 +20,13 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.autoreset import is_done
-from harvestgym.core.conversion import make_observation_writer
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.packed_tree import Layout, layout_of
 from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.random import is_key
 from harvestgym.core.saving import checkpoint
+from harvestgym.core.spaces import make_observation_writer
 from harvestgym.core.xla.compilation import jit_quickly
+from harvestgym.gym.packed_tree import Layout, layout_of
 
 ALLOWED_DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
 """Allowed dtypes in states, observations and infos, in addition to random keys; bytes are for maps and images."""

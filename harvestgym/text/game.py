@@ -96,6 +96,8 @@ class TextGame:
         self.view: TextView = next(view for family, view in VIEWS.items() if isinstance(session, family))(session)
         self.messages: list[str] = []
         """The messages of this episode; with the seed, they reproduce it."""
+        self.said: list[ChatMessage] = []
+        """The messages and the answers."""
 
     def again(self, seed: int) -> TextGame:
         """Return another game of the same environment, which shares its compiled programs."""
@@ -152,7 +154,9 @@ class TextGame:
         elif ignored:
             said.append(shorten(f"Ignored: {', '.join(map(repr, ignored))}.", MOST_QUOTED, placeholder=" ..."))
         said += [f"Only the first {MOST_LINES} lines of the message were read."] * (len(lines) > MOST_LINES)
-        return self._reply(said, self.session.total - points, self.session.steps - before, notes)
+        reply = self._reply(said, self.session.total - points, self.session.steps - before, notes)
+        self.said += [ChatMessage(before, PLAYER, message), ChatMessage(self.session.steps, GAME, reply.text)]
+        return reply
 
     def _suggest(self, text: str) -> str:
         examples = self.view.list_examples()
@@ -231,14 +235,8 @@ class TextGame:
         self.session.replay(Path(path), self.list_transcript())
 
     def list_transcript(self) -> list[ChatMessage]:
-        """Return the messages and the answers; to get the answers, the episode is played again."""
-        game = self.again(self.session.seed)
-        said = [ChatMessage(0, GAME, game.reset(self.session.seed))]
-        for message in self.messages:
-            said.append(ChatMessage(game.session.steps, PLAYER, message))
-            text = game.step(message).text
-            said.append(ChatMessage(game.session.steps, GAME, text))
-        return said
+        """Return the rules with the first observation, the messages and the answers."""
+        return [ChatMessage(0, GAME, self.again(self.session.seed).reset()), *self.said]
 
     def replay(self, seed: int, messages: list[str]) -> TextGame:
         """Return a game in which messages were sent; the same seed and messages give the same episode."""

@@ -165,15 +165,14 @@ class Games:
 
     def load(self, text: str) -> str:
         """Continue a saved game by sending its messages again; return its new key. Only served ids are accepted."""
-        saved = _read_saved(text)
-        made = self._find_made(saved[0]).values() if saved[0] in self.ids else ()
-        served = [game for game in made if game.session.overrides == saved[1]]
-        require(served, "saved game", f"one of {', '.join(self.ids)}", f"{saved[0]!r} with other settings")
-        short = (
-            max(map(len, saved[3]), default=0) <= self.limits.message and sum(map(len, saved[3])) <= self.limits.game
-        )
-        require(short, "saved game", f"at most {self.limits.game} characters of messages", "more")
-        return self._add(served[0].replay(*saved[2:]))
+        id, overrides, seed, messages = _read_saved(text)
+        made = self._find_made(id).values() if id in self.ids else ()
+        served = [game for game in made if game.session.overrides == overrides]
+        require(served, "saved game", f"one of {', '.join(self.ids)}", f"{id!r} with other settings")
+        lengths, limits = [len(message) for message in messages], self.limits
+        short = max(lengths, default=0) <= limits.message and sum(lengths) <= limits.game
+        require(short, "saved game", f"at most {limits.game} characters of messages", "more")
+        return self._add(served[0].replay(seed, messages))
 
     # Places.
 

@@ -1,4 +1,4 @@
-"""Restarts of some environments of a batch, and Gymnasium's three modes of restarting in the steps of a run."""
+"""Restarts of some environments of a batch, and restarts in the steps of a run."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from harvestgym.core.autoreset import (
     start_episode,
 )
 from harvestgym.core.env import Timestep
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import Log, TimeLimit
 from tests.toy_env import Stock
 
@@ -92,30 +93,20 @@ def test_same_step_shows_a_real_new_episode_and_keeps_the_last() -> None:
     assert ends >= 3
 
 
-def test_next_step_restarts_one_step_later_without_reward() -> None:
-    ends = 0
-    for run, done, stepped, last in steps(AutoresetMode.NEXT_STEP, 40):
-        ends += bool(run.over)
-        if run.over:
-            later, now = split_key(stepped.key)
-            state, first = Stock().reset(now, Stock().params)
-            same((done.run.key, done.run.state, done.shown), (later, state, first))
-            assert done.shown.reward == 0 and not (done.shown.terminated | done.shown.truncated)
-        else:
-            same((done.run.state, done.shown), (stepped.state, last))
-        assert bool(done.run.over) is bool(done.shown.terminated | done.shown.truncated)
-    assert ends >= 3
+def test_next_step_is_refused() -> None:
+    with pytest.raises(ConfigError, match="mode: expected DISABLED or SAME_STEP, got NEXT_STEP"):
+        next(steps(AutoresetMode.NEXT_STEP, 1))
 
 
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_a_batch_in_a_scan_is_each_alone(mode: AutoresetMode) -> None:
+def test_a_batch_in_a_scan_is_each_alone() -> None:
     env = Log(TimeLimit(Stock(), 6))
 
     def live(key: jax.Array) -> Timestep:
         run, _ = start_episode(env, key, env.params)
 
         def one(run: RunState, _: None) -> tuple[RunState, Timestep]:
-            after, shown, _ = advance(env, run, jnp.ones(key.shape, jnp.int32), env.params, mode)
+            action = jnp.ones(key.shape, jnp.int32)
+            after, shown, _ = advance(env, run, action, env.params, AutoresetMode.SAME_STEP)
             return after, shown
 
         return jax.lax.scan(one, run, None, 15)[1]

@@ -110,7 +110,7 @@ def test_a_farm_is_recorded_through_an_interface() -> None:
     """The actions of the farm are recorded, whose orders are drawn, and not the numbers of the interface."""
     id = "farm/bean-1x1-v0"
     season = record_named(id, "random", env=harvestgym.make(id, interface="box"))
-    assert (season.record["orders/kind"] > 0).any() and len(season.actions.rows) > 0
+    assert (season.record["orders/kind"] > 0).any() and len(season.timeline.actions) > 0
     assert season.result is not None
     assert season.record["reward"].sum() == pytest.approx(float(season.result.returns[0]), rel=1e-5)
 
@@ -124,8 +124,6 @@ def test_a_named_recording_is_drawn_in_a_notebook() -> None:
     assert years.picture(step=3, width=400).size[0] == 400
     with Image.open(BytesIO(methodcaller("_repr_png_")(years))) as last:
         assert np.array_equal(np.asarray(last), np.asarray(years.picture()))
-    actions = years.actions
-    assert actions.columns[0] == "when" and len(actions.rows) == len(years.timeline.actions) > 0
     film = methodcaller("_repr_html_")(years.film(width=320, frames=5))
     start = "data:image/gif;base64,"
     with Image.open(BytesIO(base64.b64decode(film[film.index(start) + len(start) : -2]))) as frames:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import LazyPolicies
+from harvestgym.core.loading import LazyMapping
+from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.run import evaluate_together
 from harvestgym.fishing import control
@@ -65,15 +66,15 @@ def test_published_ramp_counts_after_the_harvest() -> None:
     assert abs(low[0.5] - 0.108) < 5 * 0.0049 < 0.108 - low[0.575]
 
 
-_FOUND: dict[int, LazyPolicies] = {}
+_FOUND: dict[int, LazyMapping[Policy]] = {}
 
 
-def policies_of(env: FishingModel) -> LazyPolicies:
+def policies_of(env: FishingModel) -> LazyMapping[Policy]:
     """Return the policies of a fishery, solved once, and the ramp as the published table had it."""
     if id(env) not in _FOUND:
         found = policies(env)
         after = {"dfo, B_MSY after harvest": partial(control.ramp, env, 0.075 / 0.575, 0.2, 0.4)}
-        _FOUND[id(env)] = LazyPolicies(after | {name: partial(found.__getitem__, name) for name in found})
+        _FOUND[id(env)] = LazyMapping(after | {name: partial(found.__getitem__, name) for name in found})
     return _FOUND[id(env)]
 
 

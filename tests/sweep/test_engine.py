@@ -15,9 +15,10 @@ import pyarrow.parquet
 import pytest
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.saving.partial_file import PARTIAL
 from harvestgym.sweep.batches import EngineOptions, make_batches
 from harvestgym.sweep.engine import collect, sweep
-from harvestgym.sweep.result_folder import PARTIAL, find_result_path, find_status, open_folder, read
+from harvestgym.sweep.result_folder import find_result_path, find_status, open_folder, read
 from tests.sweep.counting import CountCase, read_log
 
 NUMBERS = range(1, 9)
@@ -113,7 +114,7 @@ def test_a_full_disk_is_a_failure_that_leaves_nothing_half_written(
     write, full = pyarrow.parquet.write_table, find_result_path(tmp_path, cases()[2]).stem
 
     def fill_disk(table: Any, path: Path) -> None:
-        if path.stem == full:
+        if full in path.name:
             path.write_bytes(b"PAR1 half")
             raise OSError(errno.ENOSPC, "No space left on device")
         write(table, path)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import zlib
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -20,26 +19,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-from gymnasium.envs.registration import EnvSpec
 from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_parent, locate_errors, mismatch, require
-from harvestgym.core.loading import allow_modules, without_allow
+from harvestgym.core.loading import allow_modules
 from harvestgym.core.xla.setup import set_up_jax
 
 from .encoding import class_name, decode_value, encode_value
+from .partial_file import replacing
 from .state import from_arrays, to_arrays
 
 FORMAT = "harvestgym checkpoint"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 """Incremented whenever the format of the file, or of an environment's data in it, changes."""
 
 MOST_BYTES = 2**31
 """Maximum number of bytes of the decompressed text, because a small untrusted file could fill the memory."""
-
-ENTRY_POINTS = ("harvestgym.gym.env:make_env", "harvestgym.gym.vector_env:make_vec")
-"""The entry points of every registered id in Gymnasium."""
 
 
 class Snapshot(NamedTuple):
@@ -96,11 +92,12 @@ def save(env: Any, path: str | Path) -> None:
         "not made": reason,
         "kept": encode_value(inner.kept(), "kept"),
         "rng": encode_value(getattr(inner, "np_random", None), "np_random"),
-        "spec": _spec_text(inner),
     }
     text = json.dumps(head).encode()
     require(len(text) <= MOST_BYTES, "save", f"at most {MOST_BYTES} bytes", len(text), "a smaller batch")
-    _write(Path(path), gzip.compress(text, mtime=0))
+    check_parent(Path(path))
+    with replacing(Path(path)) as partial:
+        partial.write_bytes(gzip.compress(text, mtime=0))
 
 
 def load(path: str | Path, env: Any = None, allow: Sequence[str] = ()) -> Any:
@@ -145,17 +142,7 @@ def _restore(head: dict[str, Any], env: Any) -> Any:
         inner = inner.restore(kept)
     if rng is not None:
         inner.np_random = rng
-    if env is None and head["spec"] is not None:
-        inner.spec = _read_spec(head["spec"])
     return inner
-
-
-def _read_spec(text: str) -> EnvSpec | None:
-    """Return the spec in a file, without `allow`; None if `gymnasium.make(spec)` would run code from other packages."""
-    spec = EnvSpec.from_json(text)
-    spec.kwargs = without_allow(spec.kwargs)
-    ours = (spec.entry_point, spec.vector_entry_point) == ENTRY_POINTS and not spec.additional_wrappers
-    return spec if ours else None
 
 
 def _describe(env: Any) -> tuple[Any, str]:
@@ -178,26 +165,7 @@ def _check_made_alike(inner: Any, head: dict[str, Any]) -> None:
             raise mismatch("env", "the arguments of the saved environment", f"different values for {names}")
 
 
-def _spec_text(env: Any) -> str | None:
-    spec = getattr(env, "spec", None)
-    try:
-        return None if spec is None else spec.to_json()
-    except (TypeError, ValueError):
-        return None
-
-
 # -- the file ------------------------------------------------------------------------------------------------
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a temporary file, then replace the old file with it."""
-    check_parent(path)
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        new.write_bytes(content)
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> dict[str, Any]:

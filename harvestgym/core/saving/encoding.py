@@ -19,7 +19,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from pydantic import BaseModel
 
 from harvestgym.core.errors import mismatch
 from harvestgym.core.loading import load_object
@@ -84,26 +83,26 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
     raise mismatch(where, "a value that can be saved", type(value).__name__)
 
 
+_DESCRIBE: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "recipe": lambda value: value.recipe(),
+    "model_dump": lambda value: value.model_dump(by_alias=True),
+    "_asdict": lambda value: value._asdict(),
+    "__dataclass_fields__": lambda value: {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init},
+}
+"""Functions that return the arguments for rebuilding an object, by the attribute that the object needs for it.
+
+Every class named in a file has one of these attributes.
+"""
+
+
 def _find_arguments(value: Any) -> dict[str, Any] | None:
     """Return the arguments for rebuilding a harvestgym object; None if it has none."""
-    if hasattr(value, "recipe"):
-        return value.recipe()
-    if isinstance(value, BaseModel):
-        return value.model_dump(by_alias=True)
-    if hasattr(value, "_asdict"):
-        return value._asdict()
-    if dataclasses.is_dataclass(value):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
-    return None
-
-
-MADE_BY = ("recipe", "model_dump", "_asdict", "__dataclass_fields__")
-"""Attributes that `_find_arguments` uses to describe an object; every class named in a file has one of them."""
+    return next((describe(value) for name, describe in _DESCRIBE.items() if hasattr(value, name)), None)
 
 
 def _make_object(content: dict[str, Any]) -> Any:
     cls = find_class(content.pop("class"))
-    if not any(hasattr(cls, name) for name in MADE_BY):
+    if not any(hasattr(cls, name) for name in _DESCRIBE):
         raise mismatch(class_name(cls), "a class that can be saved", "another class")
     return getattr(cls, "from_recipe", cls)(**content)
 

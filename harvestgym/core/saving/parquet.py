@@ -14,25 +14,17 @@ import numpy as np
 
 from harvestgym.core.errors import check_extras, mismatch
 
-PARTIAL = ".partial"
-"""The suffix of a file while it is being written."""
+from .partial_file import replacing
 
 
 def write_parquet(path: Path, columns: Mapping[str, np.ndarray], about: Mapping[bytes, str] | None = None) -> None:
-    """Write arrays, each with one entry of any shape per row, and metadata for the file.
-
-    The file is renamed to `path` only when it is complete.
-    """
+    """Write arrays, each with one entry of any shape per row, and metadata for the file."""
     check_extras("table", data="pyarrow")
     import pyarrow
     import pyarrow.parquet
 
-    partial = path.with_suffix(PARTIAL)
-    try:
+    with replacing(path) as partial:
         pyarrow.parquet.write_table(_make_arrow_table(columns, about), partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _make_arrow_table(columns: Mapping[str, np.ndarray], about: Mapping[bytes, str] | None) -> Any:

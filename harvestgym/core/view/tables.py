@@ -33,6 +33,22 @@ class Table(NamedTuple):
         return f"<table><caption>{escape(self.title)}</caption>{f'<tr>{heads}</tr>' * bool(heads)}{rows}</table>"
 
 
+class Report:
+    """A result that notebooks show as a table, with a few lines below it."""
+
+    def to_table(self) -> Table:
+        """Make the table."""
+        raise NotImplementedError
+
+    def describe(self) -> list[str]:
+        """Return the lines below the table."""
+        return []
+
+    def _repr_html_(self) -> str:
+        """Return the table and the lines for notebooks."""
+        return self.to_table()._repr_html_() + "".join(f"<p>{escape(line)}</p>" for line in self.describe())
+
+
 def format_value(value: Any) -> str:
     """Format a value for display: four significant digits, `yes` or `no`, nothing if missing, words unchanged."""
     if value is None or value != value:

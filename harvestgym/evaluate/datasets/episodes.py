@@ -16,11 +16,11 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.config import merge
-from harvestgym.core.conversion import make_observation_writer
 from harvestgym.core.env import Env
 from harvestgym.core.episode import begin_batch, scan_steps
 from harvestgym.core.errors import mismatch
 from harvestgym.core.policy import Policy
+from harvestgym.core.spaces import make_observation_writer
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.registry import spec as spec_of

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.core.config import WrittenSets
+from harvestgym.core.config import read_written_sets
 from harvestgym.core.view.events import say_event
 from harvestgym.core.view.scene import COLOURS, Chart, Line, Map, Mark, Scene, Words
 from harvestgym.core.view.timeline import Record
@@ -116,7 +116,7 @@ def parameter_sets(env: FarmModel, record: Record, step: int, field: FieldSlots,
 @lru_cache
 def _parents(path: Path) -> dict[str, str]:
     """Return the sets of a kind, mapped to the sets that they extend."""
-    return {name: data.get("extends", "") for name, data in WrittenSets(path).items()} if path.is_file() else {}
+    return {name: data.get("extends", "") for name, data in read_written_sets(path).items()} if path.is_file() else {}
 
 
 def _coordinates(place: Place) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from harvestgym.core.errors import check_name, require
 
 from . import conservation
-from .base import StandIn
+from .base import IDS, StandIn
 from .policies import BMSY, escapement, msy, user_action
 from .published import (
     Allen,
@@ -32,16 +32,6 @@ __all__ = [
     "BMSY", "Allen", "BevertonHolt", "FishingCtsEnv", "FishingEnv", "FishingModelError", "FishingTippingEnv", "May",
     "ModelUncertainty", "Myers", "NonStationary", "Ricker", "conservation", "escapement", "make", "msy", "user_action",
 ]  # fmt: skip
-
-IDS: dict[str, type[StandIn]] = {
-    "fishing-v0": FishingEnv, "fishing-v1": FishingCtsEnv, "fishing-v2": FishingTippingEnv,
-    "fishing-v4": FishingModelError, "fishing-v5": Allen, "fishing-v6": BevertonHolt, "fishing-v7": May,
-    "fishing-v8": Myers, "fishing-v9": Ricker, "fishing-v10": NonStationary, "fishing-v11": ModelUncertainty,
-    "conservation-v0": conservation.Ricker, "conservation-v2": conservation.May,
-    "conservation-v3": conservation.NonStationaryV3, "conservation-v5": conservation.NonStationaryV5,
-    "conservation-v6": conservation.NonStationaryV6,
-}  # fmt: skip
-"""The published ids and their classes."""
 
 
 def make(id: str, **arguments: Any) -> StandIn:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
-from itertools import product
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -16,7 +15,6 @@ from harvestgym.core.config import validate
 from harvestgym.core.errors import check_extras, check_keywords, require
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.scene import Chart, Line
-from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.spec import GROWTH_LAWS, FishingSpec, build_fishery
@@ -26,6 +24,9 @@ Numbers = Mapping[str, Any]
 
 LOGISTIC = {"r": 0.3, "K": 1, "sigma": 0.0}
 END = {"init_state": 0.75, "Tmax": 100, "file": None}
+
+IDS: dict[str, type[StandIn]] = {}
+"""The published ids and their classes."""
 
 READINGS: dict[str, Callable[[Any], Any]] = {
     "fish_population": lambda env: env._info.get("biomass", env.init_state),
@@ -45,7 +46,7 @@ class StandIn(FishingEnv):
     starts one. Derived values such as `fish_population` cannot be set.
 
     Attributes:
-        law: the kind of its growth law, given as a keyword in the class definition.
+        law: the kind of its growth law, given as a keyword in the class definition, as is its published id.
         arguments: the arguments in their published order, with their defaults.
         constants: published attributes that are not arguments.
     """
@@ -56,12 +57,14 @@ class StandIn(FishingEnv):
     constants: ClassVar[dict[str, Any]] = {}
     noise_kind: ClassVar[str] = "median-lognormal"
 
-    def __init_subclass__(cls, law: str | None = None) -> None:
+    def __init_subclass__(cls, law: str | None = None, id: str | None = None) -> None:
         super().__init_subclass__()
         cls.law = law or cls.law
+        if id is not None:
+            IDS[id] = cls
 
     def __init__(self, *args: Any, **given: Any) -> None:
-        check_keywords(type(self).__name__, given, self.arguments)
+        check_keywords(type(self).__name__, given, self.arguments, length="Tmax")
         known = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in self.arguments])
         self._build(self.arguments | known.bind_partial(*args, **given).arguments)
 
@@ -166,26 +169,15 @@ class StandIn(FishingEnv):
                 obs, _, *ends, _ = self.step(model.predict(obs)[0])
         return DataFrame(rows, columns=["time", "state", "action", "reward", "rep"])
 
-    def policyfn(self, model: Any, reps: int = 1, n: int = 50) -> Any:
-        """Ask a model for its action at `n` observations; return a data frame of state, action and rep."""
-        check_extras("policyfn", data="pandas")
-        from pandas import DataFrame
-
-        seen = np.linspace(-1, 1, n, dtype=np.float32)[:, None]
-        runs = product(range(reps), seen)
-        rows = [[self.get_fish_population(o), self.get_quota(model.predict(o)[0]), rep] for rep, o in runs]
-        return DataFrame(rows, columns=["state", "action", "rep"])
-
     def plot(self, df: Any, output: str = "results.png") -> None:
         """Plot state, action and total reward over time for a result of `simulate`, with a line per episode."""
-        totals = df.assign(reward=df.groupby("rep").reward.cumsum())
-        _draw_lines(totals, "time", ["state", "action", "reward"], output)
-
-    def plot_policy(self, df: Any, output: str = "results.png") -> None:
-        """Plot a result of `policyfn`: the stock that each quota leaves or, for conservation, the action."""
-        recovers = isinstance(self.model, RecoveryModel)
-        left = df.assign(escapement=df.state - df.action)
-        _draw_lines(left, "state", ["action" if recovers else "escapement"], output)
+        check_extras("plot", plot="matplotlib")
+        episodes = [episode for _, episode in df.assign(reward=df.groupby("rep").reward.cumsum()).groupby("rep")]
+        charts = []
+        for name in ("state", "action", "reward"):
+            lines = [Line("", one[name].to_numpy(), "#0072b2", x=one.time.to_numpy()) for one in episodes]
+            charts.append(Chart("", name, 0, tuple(lines), {}))
+        draw_figure(charts, "time", columns=1).savefig(output)
 
     def render(self, mode: str = "human") -> list[Any]:
         """Return year, state, action and reward, and append them to the CSV file `file`, if there is one."""
@@ -201,12 +193,3 @@ def make_law(kind: str, numbers: Numbers) -> dict[str, Any]:
     names = [meta.keys[0] for _, meta in iterate_metas(GROWTH_LAWS[kind])]
     growth = {"myers": {"A": numbers["r"] + 1}, "allee": {"r": numbers["r"] * numbers["K"]}}
     return {"kind": kind} | {name: numbers[name] for name in names if name in numbers} | growth.get(kind, {})
-
-
-def _draw_lines(df: Any, across: str, columns: list[str], output: str) -> None:
-    """Draw the given columns, each against the column `across`, with a line for each episode."""
-    check_extras("plot", plot="matplotlib")
-    rows = [{name: episode[name].to_numpy() for name in df} for _, episode in df.groupby("rep")]
-    lines = [tuple(Line("", row[column], "#0072b2", x=row[across]) for row in rows) for column in columns]
-    charts = [Chart("", column, 0, drawn, {}) for column, drawn in zip(columns, lines, strict=True)]
-    draw_figure(charts, across, columns=1).savefig(output)

@@ -16,7 +16,7 @@ COSTS = {"cost": 1.0, "benefit": 5.0, "Tmax": 100, "file": None}
 MAY = {"r": 0.7, "K": 1.5, "M": 1.2, "q": 3, "b": 0.15, "sigma": 0.0}
 
 
-class Ricker(StandIn, law="ricker"):
+class Ricker(StandIn, law="ricker", id="conservation-v0"):
     """conservation-v0: a Ricker stock to which the action adds, with reward benefit x - A^cost."""
 
     arguments = {"r": 0.3, "K": 1, "sigma": 0.0, "init_state": 0.75} | COSTS
@@ -42,13 +42,13 @@ class Myers(Ricker, law="myers"):
     arguments = {"r": 1.0, "K": 1.0, "M": 1.0, "theta": 3.0, "sigma": 0.0, "init_state": 1.5} | COSTS
 
 
-class May(Ricker, law="may"):
+class May(Ricker, law="may", id="conservation-v2"):
     """conservation-v2: a stock with two stable states."""
 
     arguments = MAY | {"a": 0.2, "init_state": 0.1} | COSTS
 
 
-class NonStationaryV3(May):
+class NonStationaryV3(May, id="conservation-v3"):
     """conservation-v3: consumption rises every year, and the action adds to the stock."""
 
     arguments = MAY | {"a": 0.2, "alpha": 0.001, "beta": 1.0, "init_state": 0.8}
@@ -59,7 +59,7 @@ class NonStationaryV3(May):
         return super().entries(numbers) | {"drift": {"a": {"rate": numbers["alpha"], "limit": limit}}}
 
 
-class NonStationaryV5(NonStationaryV3):
+class NonStationaryV5(NonStationaryV3, id="conservation-v5"):
     """conservation-v5: the action lowers the consumption, which otherwise rises, with reward x / (1 + x) - A^cost."""
 
     arguments = NonStationaryV3.arguments | {"a": 0.19}
@@ -69,7 +69,7 @@ class NonStationaryV5(NonStationaryV3):
         return super().entries(numbers) | driver | {"drift": {}}
 
 
-class NonStationaryV6(NonStationaryV5):
-    """conservation-v6, the paper's tipping point: like V5, but with noise."""
+class NonStationaryV6(NonStationaryV5, id="conservation-v6"):
+    """conservation-v6, the paper's tipping point: as V5, with noise."""
 
     arguments = NonStationaryV5.arguments | {"sigma": 0.2}

@@ -39,13 +39,13 @@ class _Vanishing(Noise):
         return value * jnp.exp(self.sigma * left * z)
 
 
-class FishingCtsEnv(StandIn):
+class FishingCtsEnv(StandIn, id="fishing-v1"):
     """fishing-v1: logistic growth and a continuous quota."""
 
     noise_kind = "proportional"
 
 
-class FishingEnv(FishingCtsEnv):
+class FishingEnv(FishingCtsEnv, id="fishing-v0"):
     """fishing-v0: logistic growth; action a of `n_actions` sets a quota of a K / n_actions."""
 
     arguments = LOGISTIC | {"n_actions": 100} | END
@@ -58,7 +58,7 @@ class FishingEnv(FishingCtsEnv):
         return super().entries(numbers) | {"levels": numbers["n_actions"] + 1}
 
 
-class FishingTippingEnv(StandIn, law="allee"):
+class FishingTippingEnv(StandIn, law="allee", id="fishing-v2"):
     """fishing-v2: growth below a threshold is negative."""
 
     arguments = {"r": 0.3, "K": 1, "C": 0.5, "sigma": 0.0} | END
@@ -68,7 +68,7 @@ class FishingTippingEnv(StandIn, law="allee"):
         return replace(model, defaults=replace_fields(model.defaults, noise=_Vanishing(sigma=numbers["sigma"])))
 
 
-class FishingModelError(FishingCtsEnv):
+class FishingModelError(FishingCtsEnv, id="fishing-v4"):
     """fishing-v4: r and K differ between episodes; here they are lognormal, with the published mean and deviation."""
 
     arguments = {"K_mean": 1.0, "r_mean": 0.3, "price": 1.0, "sigma": 0.0, "sigma_p": 0.1} | END
@@ -84,34 +84,34 @@ class FishingModelError(FishingCtsEnv):
     r = property(lambda self: self.r_mean, doc="The mean of r.")
 
 
-class Allen(StandIn, law="allee-published"):
+class Allen(StandIn, law="allee-published", id="fishing-v5"):
     """fishing-v5: the published exponent, which has no threshold."""
 
     arguments = {"r": 0.3, "K": 1, "C": 0.5, "sigma": 0.0} | END
 
 
-class BevertonHolt(StandIn, law="beverton-holt"):
+class BevertonHolt(StandIn, law="beverton-holt", id="fishing-v6"):
     """fishing-v6: Beverton-Holt growth."""
 
 
-class May(StandIn, law="may"):
+class May(StandIn, law="may", id="fishing-v7"):
     """fishing-v7: a saturating predator; K is the scale of observations and actions only."""
 
     arguments = {"r": 0.7, "K": 1.5, "M": 1.5, "q": 3, "b": 0.15, "sigma": 0.0, "a": 0.2} | END
 
 
-class Myers(StandIn, law="myers"):
+class Myers(StandIn, law="myers", id="fishing-v8"):
     """fishing-v8: depensatory growth; K is the scale of observations and actions only."""
 
     arguments = {"r": 1.0, "K": 1.0, "M": 1.0, "theta": 3.0, "sigma": 0.0} | END | {"init_state": 1.5}
 
 
-class Ricker(StandIn, law="ricker"):
+class Ricker(StandIn, law="ricker", id="fishing-v9"):
     """fishing-v9: Ricker growth."""
 
 
-class NonStationary(BevertonHolt):
-    """fishing-v10: the growth rate changes by `alpha` every year, but never falls below 0, and a reset restores it."""
+class NonStationary(BevertonHolt, id="fishing-v10"):
+    """fishing-v10: the growth rate changes by `alpha` every year, but not to below 0, and a reset restores it."""
 
     arguments = {"r": 0.8, "K": 1, "sigma": 0.0, "alpha": -0.007} | END
 
@@ -123,7 +123,7 @@ class NonStationary(BevertonHolt):
 MODELS = {"allen": Allen, "beverton_holt": BevertonHolt, "myers": Myers, "may": May, "ricker": Ricker}
 
 
-class ModelUncertainty(StandIn):
+class ModelUncertainty(StandIn, id="fishing-v11"):
     """fishing-v11: a growth law drawn for each episode; K is 1 and the start 0.75 for all laws, as published."""
 
     arguments = {"models": tuple(MODELS), "params": None, "Tmax": 100, "file": None}

@@ -7,6 +7,7 @@ that results do not depend on plot size.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar
 
 import jax
@@ -52,6 +53,10 @@ LITRES = (1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 15.0, 20.0)
 MINUTES = Parameter("duration#min", (30.0, 60.0), (1.0, float(MINUTES_A_DAY)))
 
 
+_water = partial(par, low=1, high=1000, mistaken=("m3/m3", 1000))
+"""The water in a volume of soil."""
+
+
 @pytree
 class Start:
     """The soil at the start of a season; the contents of each plot are drawn between two limits."""
@@ -88,8 +93,8 @@ class Soil(Entity):
     targets: ClassVar[tuple[str, ...]] = ("soil",)
 
     depth: Array = par("depth#m", "depth of the soil", low=0.01, high=100)
-    max_water_capacity: Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1, high=1000)
-    wilting_point: Array = par("wilting_point#L.m-3", "water that plants cannot extract", low=1, high=1000)
+    max_water_capacity: Array = _water("max_water_capacity#L.m-3", "water at field capacity")
+    wilting_point: Array = _water("wilting_point#L.m-3", "water that plants cannot extract")
     bypass: Array = par("watering_bypass#%", "share (0 to 1) of water that bypasses roots in dry soil", low=0, high=1)
     absorption: Array = par(
         "water_surface_absorption_speed#m2.day-1", "wet surface that dries per day, per m2 of plot", low=0, high=100

@@ -9,11 +9,11 @@ import jax
 import numpy as np
 import pytest
 
-from harvestgym.core.config import WrittenSets
+from harvestgym.core.config import read_written_sets
 from harvestgym.farm.entities.plant import Plant
 from harvestgym.farm.entities.plant.stages import STAGES
 
-SETS = WrittenSets(Plant.file())
+SETS = read_written_sets(Plant.file())
 FIELD_CROPS = (
     "winter_wheat", "spring_barley", "soybean", "potato", "sunflower", "sugar_beet", "sorghum", "chickpea",
 )  # fmt: skip

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.packed_tree import LARGE, Layout, PackedTree, layout_of, make_word_reader
+from harvestgym.gym.packed_tree import LARGE, Layout, PackedTree, layout_of, make_word_reader
 
 
 def tree() -> dict[str, object]:
