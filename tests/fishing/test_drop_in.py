@@ -135,8 +135,11 @@ def test_policies_simulate_and_draw(tmp_path: Path) -> None:
     frame = env.simulate(rule, reps=2)
     assert list(frame.columns) == ["time", "state", "action", "reward", "rep"] and len(frame) == 12
     assert frame.reward.sum() == pytest.approx(2 * (0.25 + 4 * 0.075), rel=1e-5)
-    env.plot(frame, tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").stat().st_size > 5_000
+    asked = env.policyfn(drop_in.msy(env), reps=1)
+    assert len(asked) == 50 and np.allclose(asked.action, 0.075, atol=1e-6)
+    for draw, df in ((env.plot, frame), (env.plot_policy, asked)):
+        draw(df, tmp_path / "picture.png")
+        assert (tmp_path / "picture.png").stat().st_size > 5_000
     env.render()
     assert (tmp_path / "log.csv").read_text().count("\n") == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
+from itertools import product
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from harvestgym.core.config import validate
 from harvestgym.core.errors import check_extras, check_keywords, require
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.scene import Chart, Line
+from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.spec import GROWTH_LAWS, FishingSpec, build_fishery
@@ -169,15 +171,26 @@ class StandIn(FishingEnv):
                 obs, _, *ends, _ = self.step(model.predict(obs)[0])
         return DataFrame(rows, columns=["time", "state", "action", "reward", "rep"])
 
+    def policyfn(self, model: Any, reps: int = 1, n: int = 50) -> Any:
+        """Ask a model for its action at `n` observations; return a data frame of state, action and rep."""
+        check_extras("policyfn", data="pandas")
+        from pandas import DataFrame
+
+        seen = np.linspace(-1, 1, n, dtype=np.float32)[:, None]
+        runs = product(range(reps), seen)
+        rows = [[self.get_fish_population(o), self.get_quota(model.predict(o)[0]), rep] for rep, o in runs]
+        return DataFrame(rows, columns=["state", "action", "rep"])
+
     def plot(self, df: Any, output: str = "results.png") -> None:
         """Plot state, action and total reward over time for a result of `simulate`, with a line per episode."""
-        check_extras("plot", plot="matplotlib")
-        episodes = [episode for _, episode in df.assign(reward=df.groupby("rep").reward.cumsum()).groupby("rep")]
-        charts = []
-        for name in ("state", "action", "reward"):
-            lines = [Line("", one[name].to_numpy(), "#0072b2", x=one.time.to_numpy()) for one in episodes]
-            charts.append(Chart("", name, 0, tuple(lines), {}))
-        draw_figure(charts, "time", columns=1).savefig(output)
+        totals = df.assign(reward=df.groupby("rep").reward.cumsum())
+        _draw_lines(totals, "time", ["state", "action", "reward"], output)
+
+    def plot_policy(self, df: Any, output: str = "results.png") -> None:
+        """Plot a result of `policyfn`: the stock that each quota leaves or, for conservation, the action."""
+        recovers = isinstance(self.model, RecoveryModel)
+        left = df.assign(escapement=df.state - df.action)
+        _draw_lines(left, "state", ["action" if recovers else "escapement"], output)
 
     def render(self, mode: str = "human") -> list[Any]:
         """Return year, state, action and reward, and append them to the CSV file `file`, if there is one."""
@@ -193,3 +206,12 @@ def make_law(kind: str, numbers: Numbers) -> dict[str, Any]:
     names = [meta.keys[0] for _, meta in iterate_metas(GROWTH_LAWS[kind])]
     growth = {"myers": {"A": numbers["r"] + 1}, "allee": {"r": numbers["r"] * numbers["K"]}}
     return {"kind": kind} | {name: numbers[name] for name in names if name in numbers} | growth.get(kind, {})
+
+
+def _draw_lines(df: Any, across: str, columns: list[str], output: str) -> None:
+    """Draw the given columns, each against the column `across`, with a line for each episode."""
+    check_extras("plot", plot="matplotlib")
+    rows = [{name: episode[name].to_numpy() for name in df} for _, episode in df.groupby("rep")]
+    lines = [tuple(Line("", row[column], "#0072b2", x=row[across]) for row in rows) for column in columns]
+    charts = [Chart("", column, 0, drawn, {}) for column, drawn in zip(columns, lines, strict=True)]
+    draw_figure(charts, across, columns=1).savefig(output)
