@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from harvestgym.sweep.cases import EpisodeCase
     from harvestgym.sweep.engine import SweepReport
 
+SUMMARY = "summary.png"
 MOST_SHOWN = 20
 """Maximum number of failures to print."""
 
@@ -113,13 +115,17 @@ def _print_plan(cases: Sequence[EpisodeCase], out: Path | None) -> None:
 
 
 def _print_report(report: SweepReport, out: Path) -> None:
-    """Print a summary of the rows, and list the failures."""
-    from harvestgym.evaluate.sweep_summary import make_summary_table
+    """Print and draw a summary of the rows, and list the failures."""
+    from harvestgym.evaluate.sweep_summary import draw_summary, make_summary_table
     from harvestgym.sweep.result_folder import read, read_labels
 
     done = report.total - len(report.failures)
     if done:
-        print_table(make_summary_table(read(out), read_labels(out), f"{done} cases"))
+        rows, labels = read(out), read_labels(out)
+        print_table(make_summary_table(rows, labels, f"{done} cases"))
+        if find_spec("matplotlib") is not None:
+            draw_summary(rows, labels, out / SUMMARY)
+            typer.echo(f"wrote {out / SUMMARY}")
     typer.echo(f"{report.ran} cases run, {report.found} found in {out}, {len(report.failures)} failed")
     _print_failures({str(case): message for case, message in report.failures.items()})
     if report.failures:

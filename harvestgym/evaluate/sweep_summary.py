@@ -1,36 +1,71 @@
-"""Summary of a sweep: a table with the mean return of each setting over its seeds."""
+"""Summary of a sweep: the mean return of each setting over its seeds, as a table and a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from harvestgym.core.view.tables import Table, format_value
 
-from .statistics import summarise
+from .statistics import Summary, summarise
 
 SEED, RETURN = "seed", "return"
 ROW_COLUMNS = ("episode", RETURN, "length", "terminated", "truncated")
 """Per-episode columns that the table does not average."""
 
+
 MOST_MEANS = 4
 """Number of the family's columns in the table; the Parquet files contain all of them."""
 
 
-def make_summary_table(rows: Any, labels: Sequence[str], title: str) -> Table:
-    """Make a table with a row per setting: labels, the mean return with its interval, and means of family columns.
+class SettingRows(NamedTuple):
+    """Summary of the rows of a setting: the labels that vary, a summary of the returns, means of numeric columns."""
 
-    A setting is a combination of all labels except the seed; only labels that vary are shown.
-    """
+    labels: dict[str, str]
+    episodes: int
+    returns: Summary
+    means: dict[str, float]
+
+
+def summarise_settings(rows: Any, labels: Sequence[str]) -> Iterator[SettingRows]:
+    """Yield a summary of each setting in a table of episodes; a setting is a combination of all labels except seed."""
     frame = rows.to_pandas()
     named = [name for name in labels if name != SEED and name in frame.columns]
+    numbers = [name for name in frame.columns if frame[name].dtype.kind in "fiub"]
+    numbers = [name for name in numbers if name not in (*labels, *ROW_COLUMNS)]
     varied = [name for name in named if frame[name].nunique(dropna=False) > 1] or named[:1]
-    own = [name for name in frame.columns if name not in (*labels, *ROW_COLUMNS)]
-    numbers = [name for name in own if frame[name].dtype.kind in "fiub" and np.isfinite(frame[name]).any()]
-    lines = []
     for key, group in frame.groupby(varied, sort=False, dropna=False):
-        setting = (*map(format_value, key), str(len(group)), str(summarise(group[RETURN].to_numpy())))
-        lines.append((*setting, *(format_value(float(group[name].mean())) for name in numbers[:MOST_MEANS])))
-    return Table(title, (*varied, "episodes", "return (95 %)", *numbers[:MOST_MEANS]), lines)
+        means = {name: float(group[name].mean()) for name in numbers}
+        shown = {name: format_value(value) for name, value in zip(varied, key, strict=True)}
+        yield SettingRows(shown, len(group), summarise(group[RETURN].to_numpy()), means)
+
+
+def make_summary_table(rows: Any, labels: Sequence[str], title: str) -> Table:
+    """Make a table with a row per setting: labels, the mean return with its interval, and means of family columns."""
+    settings = list(summarise_settings(rows, labels))
+    names = [name for name in settings[0].means if any(np.isfinite(each.means[name]) for each in settings)][:MOST_MEANS]
+    lines = [
+        (*each.labels.values(), str(each.episodes), str(each.returns), *(format_value(each.means[n]) for n in names))
+        for each in settings
+    ]
+    return Table(title, (*settings[0].labels, "episodes", "return (95 %)", *names), lines)
+
+
+def draw_summary(rows: Any, labels: Sequence[str], path: Path) -> None:
+    """Draw the mean return of each setting with its 95 % interval."""
+    from matplotlib.figure import Figure
+
+    settings = list(summarise_settings(rows, labels))
+    figure = Figure(figsize=(8, 1 + 0.25 * len(settings)), layout="constrained")
+    axes, at = figure.subplots(), np.arange(len(settings))
+    means = [each.returns.mean for each in settings]
+    halves = [each.returns.high - each.returns.mean for each in settings]
+    axes.errorbar(means, at, xerr=halves, fmt="o", capsize=3)
+    axes.set_yticks(at, [", ".join(filter(None, each.labels.values())) for each in settings])
+    axes.invert_yaxis()
+    axes.set_xlabel("return, mean with 95 % interval")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)

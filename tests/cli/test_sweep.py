@@ -34,6 +34,7 @@ def test_a_sweep_runs_once_and_prints_a_summary(file: Path, tmp_path: Path) -> N
     out = tmp_path / "out"
     code, text = run("run", file, "--out", out)
     assert code == 0 and "4 cases run, 0 found" in text and "return (95 %)" in text
+    assert (out / "summary.png").stat().st_size > 1000
     assert read(out).num_rows == 4 * 5
     code, text = run("run", "--out", out, file)
     assert code == 0 and "0 cases run, 4 found" in text
