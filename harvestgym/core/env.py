@@ -21,6 +21,7 @@ from .errors import mismatch
 from .pytree import cut_to_32_bits
 from .random import keys_for
 from .spaces import summarise_space
+from .view.tables import Table
 
 State = TypeVar("State")
 Params = TypeVar("Params")
@@ -73,6 +74,10 @@ class Env(Generic[State, Params]):
         spaces = (f"{name} {summarise_space(getattr(self, name + '_space'), 90)}" for name in ("action", "observation"))
         summary = textwrap.shorten(self.summary, 150, placeholder=" …")
         return f"<{type(self).__name__}: {'; '.join(filter(None, (summary, *spaces)))}>"
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks."""
+        return make_env_table(type(self).__name__, self)._repr_html_()
 
     @property
     def summary(self) -> str:
@@ -178,3 +183,10 @@ def check_core(env: object, where: str, cls: type[Env[Any, Any]] | None = None) 
     if not isinstance(env, cls or Env):
         expected = f"an object of the class {(cls or Env).__name__}"
         raise mismatch(f"{where} > env", expected, repr(env), "harvestgym.make(id)")
+
+
+def make_env_table(title: str, env: Env[Any, Any], **more: Any) -> Table:
+    """Make a two-column table with the entries of `more`, the structure and the spaces; empty rows are omitted."""
+    spaces = {name: summarise_space(getattr(env, f"{name}_space")) for name in ("action", "observation")}
+    entries = {name.replace("_", " "): value for name, value in more.items()} | {"structure": env.summary} | spaces
+    return Table(title, (), [(name, str(value)) for name, value in entries.items() if value])

@@ -29,6 +29,7 @@ from .episode import (
 from .errors import check_count, mismatch, require
 from .policy import Policy
 from .random import is_key
+from .view.tables import Table
 
 Devices = Sequence[Any]
 """Some of `jax.devices()`."""
@@ -43,6 +44,16 @@ def read_memory(memory: Any) -> dict[str, Array]:
     """Return the counts in a policy's memory, as returned by the `report` methods of its parts."""
     parts = jax.tree.leaves(memory, is_leaf=lambda part: hasattr(part, "report"))
     return {name: count for part in parts if hasattr(part, "report") for name, count in part.report().items()}
+
+
+def _show_arrays(arrays: Any) -> str:
+    """Return a table for notebooks with the path, type, shape, range and mean of each array in a named tuple."""
+    rows = []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(arrays):
+        name, values = jax.tree_util.keystr(path, simple=True, separator="/"), np.asarray(leaf)
+        numbers = (f"{number:.4g}" for number in (values.min(), values.mean(), values.max()))
+        rows.append((name, f"{values.dtype} {values.shape}", *numbers))
+    return Table(repr(arrays), ("array", "type", "lowest", "mean", "highest"), rows)._repr_html_()
 
 
 class Trajectory(NamedTuple):
@@ -68,6 +79,8 @@ class Trajectory(NamedTuple):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(steps and environments: {np.shape(self.reward)})"
 
+    _repr_html_ = _show_arrays
+
 
 class Episodes(NamedTuple):
     """Complete episodes, one row each.
@@ -91,6 +104,8 @@ class Episodes(NamedTuple):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(episodes: {np.shape(self.returns)})"
+
+    _repr_html_ = _show_arrays
 
 
 def rollout(

@@ -231,6 +231,7 @@ def evaluate_together(
     seed: int = 0,
     env: Env[Any, Any] | None = None,
     split: str | None = None,
+    progress: Progress = ignore_progress,
 ) -> Comparison:
     """Evaluate several policies like `evaluate_id`, with one compiled program for all.
 
@@ -240,7 +241,7 @@ def evaluate_together(
     env, seed = _apply_split(id, env, seed, split)
     chosen = policies.values() if isinstance(policies, Mapping) else policies
     acting = zip(policies, together([policy_named(id, env, one) for one in chosen]), strict=True)
-    whole = {name: run_episodes(env, policy, episodes, seed, horizon(env)) for name, policy in acting}
+    whole = {name: run_episodes(env, policy, episodes, seed, horizon(env), progress) for name, policy in acting}
     return Comparison({name: summarise_episodes(id, env, name, seed, of) for name, of in whole.items()})
 
 

@@ -16,6 +16,7 @@ from scipy.special import stdtrit
 from scipy.stats import trim_mean
 
 from harvestgym.core.risk import CVaR
+from harvestgym.core.view.tables import Table
 
 WORST_TENTH = CVaR(level=0.1)
 """The risk measure that every table reports in addition to the mean."""
@@ -40,6 +41,11 @@ class Summary:
 
     def __str__(self) -> str:
         return format_mean(self.mean, self.low, self.high)
+
+    def _repr_html_(self) -> str:
+        """Return the numbers as a table for notebooks."""
+        row = (str(self), *(f"{number:z.3f}" for number in (self.sd, self.cvar10, self.iqm)))
+        return Table("Returns", ("mean (95 % interval)", "sd", "CVaR 10 %", "interquartile mean"), [row])._repr_html_()
 
 
 class ConfidenceInterval(NamedTuple):

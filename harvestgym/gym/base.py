@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
-from harvestgym.core.env import Env, check_core
+from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import check_keywords, check_name, mismatch, unknown, warn_user
 from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.spaces import make_action_reader, make_observation_writer
@@ -32,7 +32,8 @@ EpisodeStart = tuple[CompiledFunction, PackedTree]
 """The program that starts an episode, and its parameters."""
 
 _NOT_KEPT = ("_layout", "_programs", "_packed_params", "_shown_mask", "_read", "_write", "_checker", "monitors")
-"""Attributes that are not pickled."""
+_SHARED = (*_NOT_KEPT, "_kept", "_params")
+"""Attributes that are not pickled, and attributes that copies share, because steps replace but never modify them."""
 
 
 class GymBase(Savable):
@@ -56,6 +57,12 @@ class GymBase(Savable):
         spec, number = getattr(self, "spec", None), getattr(self, "num_envs", None)
         parts = [spec and spec.id, number and f"num_envs={number}", repr(self.core)]
         return f"<{type(self).__name__}: {', '.join(str(part) for part in parts if part)}>"
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks: the id, the structure and the spaces."""
+        spec, number = getattr(self, "spec", None), getattr(self, "num_envs", None)
+        more = {"id": spec and spec.id, "environments": number, "render_mode": self.render_mode}
+        return make_env_table(type(self).__name__, self.core, **more)._repr_html_()
 
     def _wrap(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...], render_mode: str | None) -> None:
         """Set the wrapped environment."""
@@ -151,8 +158,14 @@ class GymBase(Savable):
 
     __copy__ = clone
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = memo[id(self)] = self.clone()
+        own = {name: value for name, value in self.__dict__.items() if name not in _SHARED}
+        twin.__dict__.update(deepcopy(own, memo))
+        return twin
+
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickles and deep copies: everything except monitors and the results of `_prepare`."""
+        """Return the state for pickles: everything except monitors and the results of `_prepare`."""
         kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
         return kept | jax.device_get({"_kept": self._kept, "_params": self._params})
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import jax
@@ -51,6 +52,16 @@ def alone(key: jax.Array, number: int) -> list[tuple[Any, int, Timestep]]:
         seen.append((obs, action, last))
         year = 0 if last.terminated | last.truncated else year + 1
     return seen
+
+
+@long
+def test_a_notebook_shows_the_arrays_of_a_trajectory_and_of_episodes() -> None:
+    key, show = jax.random.key(0), methodcaller("_repr_html_")
+    trajectory = rollout(ENV, random_policy(ENV), key, num_envs=2, num_steps=3)
+    text, mean = show(trajectory), float(np.asarray(trajectory.reward).mean())
+    assert "<caption>3 steps of 2 environments</caption>" in text
+    assert "<th>reward</th><td>float32 (3, 2)</td>" in text and f"<td>{mean:.4g}</td>" in text
+    assert "<caption>2 episodes</caption>" in show(evaluate(ENV, random_policy(ENV), key, 2, 5))
 
 
 def test_a_rollout_is_each_environment_step_by_step() -> None:

@@ -77,14 +77,15 @@ def test_results_print_in_short_and_notebooks_show_them() -> None:
     policy, key = policy_named(id, env, "random"), jax.random.key(0)
     kept = record_demonstrations(id, "closed", 2)
     steps, episodes = rollout(env, policy, key, 20, 60), evaluate(env, policy, key, 50, 60)
-    shown = [compared, compared["none"], season.film(320)]
-    for made in (*shown, compared["none"].summary, steps, episodes, season, kept, kept.episodes[0]):
+    shown = [compared, compared["none"], compared["none"].summary, season.film(320), steps, episodes]
+    for made in (*shown, season, kept, kept.episodes[0]):
         assert repr(made).startswith(f"{type(made).__name__}(") and len(repr(made)) < MOST
     assert all(name in repr(compared) for name in (id, "50 episodes", *compared))
     assert "seed 3" in repr(season) and "(60, 20)" in repr(steps) and "closed" in repr(kept)
     assert len(repr(Comparison({f"policy {i}": compared["none"] for i in range(99)}))) < MOST
     assert repr(Comparison()) == "Comparison()"
     assert all("<" in made._repr_html_() for made in shown) and season._repr_png_()
+    assert str(compared["none"].summary) in compared["none"].summary._repr_html_()
 
 
 def test_a_long_space_is_summarised() -> None:

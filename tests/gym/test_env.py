@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from operator import methodcaller
 from typing import Any
 
 import gymnasium
@@ -253,6 +254,14 @@ def test_the_spec_has_the_steps_of_an_episode(id: str, steps: int | None) -> Non
     assert env.spec is not None and env.spec.max_episode_steps == steps
     limited = gymnasium.make(id, max_episode_steps=7)
     assert limited.spec is not None and limited.spec.max_episode_steps == 7
+
+
+def test_a_notebook_shows_a_small_table() -> None:
+    show = methodcaller("_repr_html_")  # the protocol of IPython
+    text = show(GymEnv(Stock()))
+    assert "<caption>Stock</caption>" in show(Stock()), "the functional environment too"
+    assert text.startswith("<table>") and "GymEnv" in text and "<th>action</th>" in text and len(text) < 1000
+    assert "fishing/logistic-v0" in show(gymnasium.make("fishing/logistic-v0").unwrapped)
 
 
 @pytest.mark.parametrize("core", CORES, ids=repr)
