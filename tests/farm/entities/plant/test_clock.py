@@ -89,7 +89,7 @@ def test_temperatures_are_in_order() -> None:
 
 
 def test_cold_days_harden_a_plant_until_it_flowers() -> None:
-    """Twenty of forty cold days give half of the 12 degC, whatever `chill_min` is, less a quarter of the way."""
+    """Twenty of forty cold days give half of the 12 degC, for any `chill_min`, less a quarter of the way."""
     hardy = Plant.named({"extends": "bean", "clock": {"chill_min#day": 10, "chill_full#day": 40, "hardening#°C": 12}})
     found = clock.hardened(hardy, stand(7, EVERY, chill=20.0, progress=0.25))
     np.testing.assert_allclose(found[0], np.where(EVERY[0] == Stage.GROW, 12 * 0.5 * 0.75, 0.0), rtol=1e-6)
