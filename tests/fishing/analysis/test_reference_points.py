@@ -118,6 +118,17 @@ def test_three_species_rest() -> None:
     assert np.asarray(law(rest)) == pytest.approx(np.asarray(rest), abs=2e-5)
 
 
+def test_msy_of_several_species_spares_each_of_them() -> None:
+    """At U_MSY each species keeps a fifth of its own unfished biomass for good, and the predator not much more."""
+    law, point = ThreeSpecies(), find_reference_point(ThreeSpecies())
+    rest = stock = law.start(jnp.float32(1.0))
+    for _ in range(2000):
+        stock = law(law.harvest(stock, point.rate * law.available(stock)))
+    kept = np.asarray(stock / rest)
+    assert kept.min() == kept[2] == pytest.approx(0.2, abs=0.01) and kept[2] >= 0.2
+    assert point.catch == pytest.approx(point.rate * float(law.available(stock).mean()), rel=1e-4)
+
+
 def test_dispersal_conserves() -> None:
     """Moving between patches neither makes nor loses biomass, and evens patches out."""
     law = Patches(law=Logistic(r=0.0), patches=5, dispersal=0.4)  # type: ignore[arg-type]
