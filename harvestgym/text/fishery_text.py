@@ -12,19 +12,14 @@ from harvestgym.core.view.tables import write_number
 from harvestgym.fishing.view.stock_maps import name_stocks
 from harvestgym.play.start_session import FishingSession
 
-from .phrases import split_phrase
+from .phrases import FILLERS, TEXT_WORDS, split_phrase
 from .view import Quantity, TextView
 
-DECISION_VERBS = {
-    "quota": ("quota", "set", "catch", "take", "fish"),
-    "take": ("take", "set", "catch", "fish", "rate"),
-    "add": ("add", "set"),
-    "effort": ("effort", "set", "spend", "add"),
-}
+DECISION_VERBS = {verb: words.split() for verb, words in TEXT_WORDS["decisions"].items()}
 """The first words of orders, by the word with which the decision of the year is repeated."""
 
 EXAMPLE_SHARE = 0.05
-"""The share of the survey in an example of a quota."""
+"""The share of the survey, or of the largest decision, in an example."""
 
 
 class FisheryText(TextView):
@@ -66,15 +61,13 @@ class FisheryText(TextView):
         return [f"{fished}{rest * (len(names) > targets)}."] * (targets > 1)
 
     def list_examples(self) -> list[str]:
-        few = np.full(self.units.targets, self.session.choices[-1] / 10)
-        if self.verb == "quota":
-            few = np.array([float(f"{amount:.2g}") for amount in EXAMPLE_SHARE * self._stocks])
+        few = (float(f"{EXAMPLE_SHARE * whole:.2g}") for whole in self._list_wholes())
         return [self._say([self._find_choice(amount) for amount in few])]
 
-    @property
-    def _stocks(self) -> np.ndarray:
-        """The observed stocks that are fished."""
-        return np.ravel(self.session.survey)[: self.units.targets]
+    def _list_wholes(self) -> list[float]:
+        """Return the amounts of 100 %: for quotas, the stocks in the survey, otherwise the largest decisions."""
+        most = [float(self.session.choices[-1])] * self.units.targets
+        return np.ravel(self.session.survey)[: len(most)].tolist() if self.verb == "quota" else most
 
     def _find_choice(self, amount: float) -> float:
         """Return the nearest amount that is offered."""
@@ -86,23 +79,12 @@ class FisheryText(TextView):
 
     def queue(self, line: str) -> list[str]:
         phrase = split_phrase(line)
-        known = {
-            *DECISION_VERBS[self.verb],
-            "to",
-            "of",
-            "the",
-            "stock",
-            "share",
-            "a",
-            "stocks",
-            *name_stocks(self.session.env),
-        }
+        known = {*DECISION_VERBS[self.verb], *name_stocks(self.session.env), *FILLERS, "stock", "stocks", "share"}
         if unread := [word for word in phrase.words if word not in known]:
             raise mismatch(repr(line), self.list_orders()[0][0], f"{unread[0]!r}; {self._try()}")
         most, targets = float(self.session.choices[-1]), self.units.targets
-        stocks = self._stocks.tolist() if self.verb == "quota" else [1.0]
-        parts = zip(phrase.amounts, cycle(stocks))  # a percentage is a share of the stock that the survey shows
-        amounts = [a.number / 100 * stock if a.unit == "%" else a.number for a, stock in parts]
+        parts = zip(phrase.amounts, cycle(self._list_wholes()))
+        amounts = [a.number / 100 * whole if a.unit == "%" else a.number for a, whole in parts]
         units = ("", "%") if self.verb in ("quota", "take") else ("",)
         wrong = any(a.unit not in units or (a.unit and a.number > 100) for a in phrase.amounts)
         wrong = wrong or any(not 0 <= amount <= most * (1 + 1e-6) for amount in amounts)
@@ -147,9 +129,7 @@ class FisheryText(TextView):
 
     def describe(self, digits: int = 4) -> str:
         session = self.session
-        known = ", ".join(
-            f"{name} {write_number(float(q.values), digits)}" for name, q in self.list_quantities().items()
-        )
+        known = ", ".join(f"{name} {write_number(q.values, digits)}" for name, q in self.list_quantities().items())
         text = f"Year {session.steps} of {session.longest}. Survey: {known}."
         if session.steps:
             text += f"{'' if session.protects else self._say_catch()} {self._say(self.amounts)} is kept."

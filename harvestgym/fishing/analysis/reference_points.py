@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from harvestgym.core.errors import require
 from harvestgym.fishing.growth import BevertonHolt, GrowthLaw, Logistic, May, Ricker
 from harvestgym.fishing.structured_growth import Patches
 
@@ -36,6 +37,7 @@ class ReferencePoint(NamedTuple):
 
 def find_reference_point(law: GrowthLaw, discount: float = 1.0) -> ReferencePoint:
     """Find the best constant escapement, in closed form, by search, or (for several stocks) from equilibrium yields."""
+    require(isinstance(law, GrowthLaw), "find_reference_point", "a growth law", type(law).__name__, "env.params.law")
     if isinstance(law, Patches):
         return find_reference_point(law.law, discount)
     if law.stocks > 1:
