@@ -62,12 +62,14 @@ def _callables(env: FishingModel) -> Table:
 def _spaces(env: FishingModel) -> Table:
     units = env.units
     rate = ("share of the stock to catch", 1.0)
-    what, high = rate if units.control == "rate" else ("catch to allow, in the unit of K", units.bound)
+    what, high = rate if units.control == "rate" else ("catch to allow", units.bound)
     if isinstance(env, RecoveryModel):
         what = f"{env.meaning}, at a cost of A**{float(cast(Any, env.params).exponent):g}"
     scale = f"{units.levels} levels" if units.levels else SCALES[units.scale]
     action = f"{what}, from 0 to {high:g}, {scale}; one for each target"
-    return make_spaces_table(env, action, f"observed biomass, from 0 to {units.bound:g}, {SCALES[units.scale]}")
+    return make_spaces_table(
+        env, action, f"observed biomass in the unit of K, from 0 to {units.bound:g}, {SCALES[units.scale]}"
+    )
 
 
 def _parameters(env: FishingModel) -> Table:

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.fishing.analysis.reference_points import (
     find_best_escapement,
     find_fixed_points,
@@ -127,6 +128,11 @@ def test_msy_of_several_species_spares_each_of_them() -> None:
     kept = np.asarray(stock / rest)
     assert kept.min() == kept[2] == pytest.approx(0.2, abs=0.01) and kept[2] >= 0.2
     assert point.catch == pytest.approx(point.rate * float(law.available(stock).mean()), rel=1e-4)
+
+
+def test_a_reference_point_is_that_of_a_law() -> None:
+    with pytest.raises(ConfigError, match="expected a growth law, got float; try env.params.law"):
+        find_reference_point(0.3)  # type: ignore[arg-type]
 
 
 def test_dispersal_conserves() -> None:
