@@ -36,21 +36,16 @@ class FisheryText(TextView):
         self.changed = False
 
     @property
-    def is_share(self) -> bool:
-        """Return whether a decision is a fraction, which may be written in per cent."""
-        return self.units.control == "rate" and not self.session.protects
-
-    @property
     def verb(self) -> str:
         """The first word of the orders."""
         if self.session.drives:
             return "effort"
-        return "add" if self.session.protects else "take" if self.is_share else "quota"
+        return "add" if self.session.protects else "take" if self.units.control == "rate" else "quota"
 
     def list_orders(self) -> list[tuple[str, str]]:
         most, targets = float(self.session.choices[-1]), self.units.targets
         form = " ".join(["AMOUNT" if targets == 1 else f"AMOUNT{i + 1}" for i in range(targets)])
-        end = "of the stock, from 0 to 100 %" if self.is_share else f"from 0 to {write_number(most)}"
+        end = "of the stock, from 0 to 100 %" if self.verb == "take" else f"from 0 to {write_number(most)}"
         levels = f", in {len(self.session.choices)} steps" if self.units.levels else ""
         return [(f"{self.verb} {form}", f"{self.session.question}, {end}{levels}; it is kept until it is changed")]
 
