@@ -20,7 +20,7 @@ from harvestgym import registry
 from harvestgym.core.config import read_extended, validate
 from harvestgym.core.errors import ConfigError, locate_errors, mismatch, require
 from harvestgym.core.view.scene import Chart, Line
-from harvestgym.core.view.tables import Table, format_value, round_number
+from harvestgym.core.view.tables import Table, format_value, round_number, write_number
 from harvestgym.core.yaml_io import parse
 from harvestgym.farm.build.farm_writer import to_yaml, write_farm
 from harvestgym.farm.build.reset_options import set_options
@@ -52,6 +52,9 @@ OPTIONS = {"year": "year", "start": "day"}
 MAX_RATIO = 20.0
 """Largest ratio, in either direction, of the largest observed and simulated values in the same unit."""
 
+ALTERNATING = -0.3
+"""Correlation of errors below which survey errors are suspected: an error of a year changes the next growth, too."""
+
 MAX_HARVEST_RATIO = 5.0
 """Largest ratio of the largest observed and simulated harvest weights; a number in t/ha is 10 times that in kg/m2."""
 
@@ -82,8 +85,9 @@ class Calibration(NamedTuple):
 
     def to_table(self, title: str) -> Table:
         """Return the rows as a table."""
-        rows = [(name, *map(format_value, numbers)) for name, *numbers in self.rows]
-        return Table(title, ("name", *COLUMNS_OF_FIT), rows)
+        first = int(all(before != before for _, before, *_ in self.rows))  # a stock has no numbers before the fit
+        rows = [(name, *map(format_value, numbers[first:])) for name, *numbers in self.rows]
+        return Table(title, ("name", *COLUMNS_OF_FIT[first:]), rows)
 
     def compare(self) -> Table:
         """Return a table of the observed and the simulated values."""
@@ -113,7 +117,8 @@ def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]]
     stock = {name.strip().casefold(): values for name, values in columns.items()}
     if missing := [name for name in STOCK_COLUMNS if name not in stock]:
         got = f"{', '.join(columns)}, without {' and '.join(missing)}"
-        require(not fishery, path.name, "the columns year, biomass and catch", got)
+        hint = "SPiCT or JABBA for an index of abundance (CPUE)"
+        require(not fishery, path.name, "the columns year, biomass and catch", got, hint)
         return calibrate_farm(id, path.name, columns, free, **options)
     expected = "a fishery without free parameters for year, biomass and catch"
     require(fishery, path.name, expected, id, "fishing/logistic-v0")
@@ -159,8 +164,14 @@ def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
     derived["F_MSY"] = lambda at: float(find_effort(at.rate))
     rows += [(name, np.nan, *(find(at) for at in (point, low, high))) for name, find in derived.items()]
     aicc = ", ".join(f"{name} {value:.1f}" for name, value in found.aicc.items())
-    notes = [f"law: {found.law}; AICc: {aicc}",
-             f"used: {years[0]} to {years[-1]}; R2 of the growth: {found.r_squared:.2f}"]  # fmt: skip
+    others = ", ".join(f"{name} {write_number(msy)}" for name, msy in found.msy.items())
+    notes = [
+        f"law: {found.law}; AICc, where smaller is better and random-walk has no growth law: {aicc}",
+        f"MSY by law: {others}; the interval is of the law chosen, for exact biomasses",
+        f"used: {years[0]} to {years[-1]}; variance of the growth that the law explains: {found.r_squared:.2f}",
+    ]
+    if found.values["correlation"] < ALTERNATING:
+        notes.append("warning: high and low years alternate, as survey errors make them do; these bias r and MSY")
     lines = {"fitted": (years[1:], found.median), "observed": (years, found.biomass)}
     charts = _draw("biomass", lines, years[1:], found.errors, "log(biomass / fitted)")
     return Calibration(to_yaml(data), rows, notes, charts, "year")

@@ -18,7 +18,7 @@ from jax import Array
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
-from harvestgym.core.errors import ConfigError, check_name, nearest, reveal_errors
+from harvestgym.core.errors import ConfigError, check_each_name, check_name, nearest, reveal_errors
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_policy, random_policy, together
 from harvestgym.core.risk import Measure
@@ -113,7 +113,8 @@ class Evaluation(ResultTable):
         plots = {name: f", over {v.shape[1]} plots" * (v.shape[1:] > (1,)) for name, v in labels.items()}
         counts = [f"{name}{plots[name]}: {format_counts(count_labels(v))}" for name, v in labels.items()]
         words = read_abbreviations()
-        meanings = [f"{name}: {words[name]}" for name in self.columns if name in words]
+        names = [*self.columns, *["CVaR 10 %", "interquartile mean"] * (len(self.returns) > 1)]
+        meanings = [f"{name}: {words[name]}" for name in names if name in words]
         return [interval] * (len(self.returns) > 1) + counts + meanings + [*self.notes]
 
 
@@ -132,6 +133,7 @@ class Comparison(ResultTable, dict[str, Evaluation]):
         By default, the table has all numeric columns.
         """
         first = next(iter(self.values()))
+        check_each_name("column", columns, first.columns)
         numeric = columns or [name for name, values in first.columns.items() if is_numeric(values)]
         rows = [
             (name, str(one.summary), *(f"{float(np.mean(one.columns[column])):z.3g}" for column in numeric))

@@ -98,6 +98,7 @@ class StockFit(NamedTuple):
         errors: log(biomass) - log(median), (n - 1,).
         residuals: the part of each error that last year's error does not explain, (n - 1,).
         r_squared: the share of the variance of log(biomass / (last year's biomass - catch)) that the law explains.
+        msy: the MSY of each law whose optimum is not on a bound, by name.
     """
 
     law: str
@@ -112,6 +113,7 @@ class StockFit(NamedTuple):
     errors: np.ndarray
     residuals: np.ndarray
     r_squared: float
+    msy: dict[str, float]
 
     @property
     def growth_law(self) -> GrowthLaw:
@@ -160,7 +162,7 @@ def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFi
         RefusedStockError: with the number of the first rule that the table violates.
         ConfigError: if the columns differ in length, or years are not ascending integers.
     """
-    years, x, c = _find_run(*(np.asarray(column, np.float64) for column in (years, biomass, catch)))
+    run = _, x, c = _find_run(*(np.asarray(column, np.float64) for column in (years, biomass, catch)))
     _check_amounts(x, c)
     fits = {model: _fit_model(model, x / x.max(), c / x.max()) for model in STOCK_GROWTH}
     edge = {
@@ -180,7 +182,13 @@ def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFi
     if not gain >= MIN_GAIN:
         expected = f"an AICc at least {MIN_GAIN:g} below that of a random walk"
         raise RefusedStockError(6, expected, f"{gain:.1f} below for {law}")
-    return _describe(law, fits[law][0], aicc, years, x, c)
+    msy = {model: float(x.max()) * _find_msy(model, fits[model][0]) for model in inside}
+    return _describe(law, fits[law][0], aicc, msy, run)
+
+
+def _find_msy(model: str, point: np.ndarray) -> float:
+    """Return the MSY of a law at the transformed parameters of a fit, in the unit of its K."""
+    return find_reference_point(GROWTH_LAWS[model](**dict(zip([*BOUNDS][1:], np.exp(point[1:]), strict=False)))).catch
 
 
 def _find_run(years: np.ndarray, biomass: np.ndarray, catch: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -273,9 +281,10 @@ def _find_covariance(nll: Callable[[np.ndarray], np.ndarray], point: np.ndarray)
 
 
 def _describe(
-    law: str, point: np.ndarray, aicc: dict[str, float], years: np.ndarray, x: np.ndarray, c: np.ndarray
+    law: str, point: np.ndarray, aicc: dict[str, float], msy: dict[str, float], run: tuple[np.ndarray, ...]
 ) -> StockFit:
     """Return the fit at a point; check rule 7."""
+    years, x, c = run
     names, scale, n = list(BOUNDS)[: len(point)], float(x.max()), len(x) - 1
     covariance = _find_covariance(partial(_find_nll, law, x / scale, c / scale), point)
     spread = dict(zip(names, map(float, np.sqrt(np.diagonal(covariance))), strict=True))
@@ -292,4 +301,4 @@ def _describe(
     growth = np.log(x[1:] / (x - c)[:-1])
     r_squared = 1 - float(np.sum(errors**2) / np.sum((growth - growth.mean()) ** 2))
     median, inner = x[1:] * np.exp(-errors), covariance[1:, 1:]
-    return StockFit(law, values, spread, inner, aicc, years, x, c, median, errors, residuals, r_squared)
+    return StockFit(law, values, spread, inner, aicc, years, x, c, median, errors, residuals, r_squared, msy)

@@ -57,14 +57,14 @@ class FishingParams(Checked):
     quota_error: Noise
     drift: Drift | None
     vary: Spread | AnyLaw | AnyStock | None
-    start: Any = _amount("start", "stock at the start, or its range, in the unit of K")
+    start: Any = _amount("start", "biomass at the start, or its range; of several species, relative to equilibrium")
     horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, high=MAX_YEARS, dtype="int")
     price: Any = _amount("price", "price of a unit of catch")
     cost: Any = _amount("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)")
     discount: Any = par("discount", "discount factor per year of the discounted return", low=0.0, high=1.0)
     collapse: Any = par("collapse", "biomass at or below which the fishery ends", low=0.0)
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
-    b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
+    b_msy: Any = par("b_msy", "biomass before harvest that gives the MSY, the mean over fished stocks", low=0.0)
     correlation: Any = par(
         "correlation", "correlation of yearly growth noise", low=-MAX_CORRELATION, high=MAX_CORRELATION, default=0.0
     )

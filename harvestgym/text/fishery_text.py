@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import re
+from itertools import cycle
 
 import numpy as np
 
 from harvestgym.core.errors import mismatch
+from harvestgym.core.view.tables import write_number
 from harvestgym.fishing.view.stock_maps import name_stocks
 from harvestgym.play.start_session import FishingSession
 
-from .phrases import split_phrase
+from .phrases import FILLERS, TEXT_WORDS, split_phrase
 from .view import Quantity, TextView
 
-DECISION_VERBS = ("quota", "set", "catch", "take", "fish", "rate", "add", "effort", "spend")
-"""First words of orders; all mean the decision of the year."""
+DECISION_VERBS = {verb: words.split() for verb, words in TEXT_WORDS["decisions"].items()}
+"""The first words of orders, by the word with which the decision of the year is repeated."""
+
+EXAMPLE_SHARE = 0.05
+"""The share of the survey, or of the largest decision, in an example."""
 
 
 class FisheryText(TextView):
     """The years of a fishery or of a protected stock in words."""
 
     unit = "year"
-    first_words = frozenset(DECISION_VERBS)
+    first_words = frozenset(word for words in DECISION_VERBS.values() for word in words)
     session: FishingSession
 
     def __init__(self, session: FishingSession) -> None:
@@ -31,21 +36,16 @@ class FisheryText(TextView):
         self.changed = False
 
     @property
-    def is_share(self) -> bool:
-        """Return whether a decision is a fraction, which may be written as a percentage."""
-        return self.units.control == "rate" and not self.session.protects
-
-    @property
     def verb(self) -> str:
         """The first word of the orders."""
         if self.session.drives:
             return "effort"
-        return "add" if self.session.protects else "take" if self.is_share else "quota"
+        return "add" if self.session.protects else "take" if self.units.control == "rate" else "quota"
 
     def list_orders(self) -> list[tuple[str, str]]:
         most, targets = float(self.session.choices[-1]), self.units.targets
         form = " ".join(["AMOUNT" if targets == 1 else f"AMOUNT{i + 1}" for i in range(targets)])
-        end = "of the stock, from 0 to 100 %" if self.is_share else f"from 0 to {most:.4g}"
+        end = "of the stock, from 0 to 100 %" if self.verb == "take" else f"from 0 to {write_number(most)}"
         levels = f", in {len(self.session.choices)} steps" if self.units.levels else ""
         return [(f"{self.verb} {form}", f"{self.session.question}, {end}{levels}; it is kept until it is changed")]
 
@@ -56,27 +56,40 @@ class FisheryText(TextView):
         return [f"{fished}{rest * (len(names) > targets)}."] * (targets > 1)
 
     def list_examples(self) -> list[str]:
-        return [self._say([float(self.session.choices[-1]) / 10] * self.units.targets)]
+        few = (float(f"{EXAMPLE_SHARE * whole:.2g}") for whole in self._list_wholes())
+        return [self._say([self._find_choice(amount) for amount in few])]
+
+    def _list_wholes(self) -> list[float]:
+        """Return the amounts of 100 %: for quotas, the stocks in the survey, otherwise the largest decisions."""
+        most = [float(self.session.choices[-1])] * self.units.targets
+        return np.ravel(self.session.survey)[: len(most)].tolist() if self.verb == "quota" else most
+
+    def _find_choice(self, amount: float) -> float:
+        """Return the nearest amount that is offered."""
+        choices = self.session.choices
+        return float(choices[np.abs(choices - amount).argmin()]) if self.units.levels else float(amount)
 
     def reads(self, line: str) -> bool:
         return bool(re.fullmatch(r"[-+\d.,\s%]+", line))
 
     def queue(self, line: str) -> list[str]:
         phrase = split_phrase(line)
-        known = {*DECISION_VERBS, "to", "of", "the", "stock", "share", "a", "stocks", *name_stocks(self.session.env)}
+        known = {*DECISION_VERBS[self.verb], *name_stocks(self.session.env), *FILLERS, "stock", "stocks", "share"}
         if unread := [word for word in phrase.words if word not in known]:
             raise mismatch(repr(line), self.list_orders()[0][0], f"{unread[0]!r}; {self._try()}")
-        amounts = [a.number / 100 if a.unit == "%" and self.is_share else a.number for a in phrase.amounts]
         most, targets = float(self.session.choices[-1]), self.units.targets
-        wrong = any(a.unit not in ("", "%" if self.is_share else "") for a in phrase.amounts)
+        parts = zip(phrase.amounts, cycle(self._list_wholes()))
+        amounts = [a.number / 100 * whole if a.unit == "%" else a.number for a, whole in parts]
+        units = ("", "%") if self.verb in ("quota", "take") else ("",)
+        wrong = any(a.unit not in units or (a.unit and a.number > 100) for a in phrase.amounts)
         wrong = wrong or any(not 0 <= amount <= most * (1 + 1e-6) for amount in amounts)
         if wrong or len(amounts) != targets:
-            ends = f"from 0 to {most:.4g}" + " (or in %)" * self.is_share
+            ends = f"from 0 to {write_number(most)}" + " (or in % of the stock)" * ("%" in units)
             got = ", ".join(f"{a.number:g}{a.unit}" for a in phrase.amounts) or "nothing"
             near = [] if wrong else [*amounts, *amounts[-1:] * targets][:targets]
             raise mismatch(repr(line), f"{targets} number{'s' * (targets > 1)} {ends}", f"{got}; {self._try(near)}")
         if self.units.levels:
-            near = [float(self.session.choices[np.abs(self.session.choices - amount).argmin()]) for amount in amounts]
+            near = [self._find_choice(amount) for amount in amounts]
             if not np.allclose(near, amounts, rtol=1e-3, atol=1e-6 * most):
                 got = " ".join(f"{a:g}" for a in amounts)
                 raise mismatch(repr(line), "an offered amount", f"{got}; try: {self._say(near)}")
@@ -88,7 +101,7 @@ class FisheryText(TextView):
         return f"try: {self._say(near) if near else self.list_examples()[0]}"
 
     def _say(self, amounts: list[float]) -> str:
-        return f"{self.verb} {' '.join(f'{amount:.6g}' for amount in amounts)}"
+        return f"{self.verb} {' '.join(write_number(amount, 6) for amount in amounts)}"
 
     def list_queued(self) -> list[str]:
         return [self._say(self.amounts)] if self.changed else []
@@ -111,11 +124,11 @@ class FisheryText(TextView):
 
     def describe(self, digits: int = 4) -> str:
         session = self.session
-        known = ", ".join(f"{name} {float(q.values):.{digits}g}" for name, q in self.list_quantities().items())
+        known = ", ".join(f"{name} {write_number(q.values, digits)}" for name, q in self.list_quantities().items())
         text = f"Year {session.steps} of {session.longest}. Survey: {known}."
         if session.steps:
             text += f"{'' if session.protects else self._say_catch()} {self._say(self.amounts)} is kept."
-        return f"{text} Points {self.total:.4g}."
+        return f"{text} Points {write_number(self.total)}."
 
     @property
     def total(self) -> float:
@@ -123,4 +136,4 @@ class FisheryText(TextView):
         return self.session.total
 
     def _say_catch(self) -> str:
-        return f" Caught last year: {' '.join(f'{c:.4g}' for c in np.ravel(self.session.last['catch']))}."
+        return f" Caught last year: {' '.join(map(write_number, np.ravel(self.session.last['catch'])))}."

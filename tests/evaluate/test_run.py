@@ -234,6 +234,8 @@ def test_a_notebook_shows_an_evaluation_and_a_comparison() -> None:
     assert table.columns == ("policy", "return (95 % interval)", "mean catch per year")
     assert [row[0] for row in table.rows] == ["none", "sdp"] and table.rows[0][2] == "0"
     assert "<th>sdp</th>" in show(compared)
+    with pytest.raises(ConfigError, match="colapsed.*collapsed"):
+        compared.to_table("colapsed")
 
 
 def test_abbreviations_are_explained_below_the_table(fishery: harvestgym.Env) -> None:

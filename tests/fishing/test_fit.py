@@ -74,6 +74,7 @@ def test_a_fit_describes_itself() -> None:
     r, scale = fit.values["r"], fit.values["K"]
     assert fit.reference_point.catch == pytest.approx(r * scale / 4, rel=1e-4)
     assert fit.reference_point.rate == pytest.approx((r / 4) / (0.5 + r / 4), rel=1e-4)
+    assert fit.msy["logistic"] == pytest.approx(fit.reference_point.catch, rel=1e-4) and len(fit.msy) > 1
     left = (fit.biomass - fit.catch)[:-1]
     np.testing.assert_allclose(fit.median, np.asarray(law(jnp.asarray(left))), rtol=1e-5)
     np.testing.assert_allclose(np.exp(fit.errors), fit.biomass[1:] / fit.median, rtol=1e-9)

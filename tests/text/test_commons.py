@@ -66,7 +66,10 @@ def test_speech_is_heard_whole_or_holds_the_year(game: TextCommons) -> None:
 def test_mistakes_hold_the_year_and_strangers_are_refused(game: TextCommons) -> None:
     game.reset(0)
     held = send_all(game, "quota 5\ndone")
-    assert game.session.steps == 0 and "expected 1 number from 0 to 2, got 5" in held["fleet_3"].text
+    assert (
+        game.session.steps == 0
+        and "expected 1 number from 0 to 2 (or in % of the stock), got 5" in held["fleet_3"].text
+    )
     with pytest.raises(ConfigError, match="try 'fleet_"):
         game.step({"fleet_l": "done"})
     with pytest.raises(ConfigError, match="try 'greedy'"):

@@ -131,6 +131,19 @@ def test_rules_name_the_scale_of_water_and_the_stocks(games: dict[str, TextGame]
     assert "try: quota 0.05 0.05" in fishery.step("quota 0.05").text
 
 
+def test_a_quota_is_no_effort_and_percentages_are_of_the_survey() -> None:
+    """Words of other fisheries are refused, hints are a few per cent of the stock, and large numbers are in full."""
+    game = TextGame("fishing/us-stock-v0")
+    survey = float(re.search(r"Survey: stock (\d+)\.", game.reset(0))[1])  # type: ignore[index]
+    for slip in ("effort 0.3", "rate 0.1", "add 5", "quota msy", "take 120 %"):
+        reply = game.step(slip)
+        hint = float(re.search(r"try: quota (\d+)", reply.text)[1])  # type: ignore[index]
+        assert not reply.info["queued"] and hint == pytest.approx(0.05 * survey, rel=0.06)
+    for order in ("take 20 %", "quota 20 percent"):
+        (queued,) = game.step(order).info["queued"]
+        assert float(queued.split()[1]) == pytest.approx(0.2 * survey, rel=1e-3)
+
+
 @pytest.mark.parametrize("id", [FARM, PAID, FISHERY])
 def test_text_depends_only_on_what_was_observed(games: dict[str, TextGame], id: str) -> None:
     """Hidden numbers in the record are replaced; the words stay the same."""
@@ -260,7 +273,7 @@ def test_a_quota_is_kept_and_must_be_in_range(games: dict[str, TextGame]) -> Non
     assert game.step("set quota to 0.05\ndone").info["passed"] == 1
     assert "quota 0.05 is kept" in game.step("done").text
     refused = game.step("5\ndone")
-    assert "expected 1 number from 0 to 2, got 5" in refused.text and refused.info["passed"] == 0
+    assert "expected 1 number from 0 to 2 (or in % of the stock), got 5" in refused.text and refused.info["passed"] == 0
     assert game.step("0.1").info["queued"] == ["quota 0.1"]
 
 

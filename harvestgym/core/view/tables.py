@@ -63,6 +63,11 @@ def round_number(number: float) -> float:
     return float(f"{number:.6g}")
 
 
+def write_number(number: Any, digits: int = 4) -> str:
+    """Write a number with some significant digits, and without an exponent if it is large."""
+    return f"{float(f'{number:.{digits}g}'):.15g}"
+
+
 def describe_range(meta: Meta) -> str:
     """Describe the range of a field: its labels, or an interval."""
     if meta.labels:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from harvestgym.core.errors import require
 from harvestgym.fishing.growth import BevertonHolt, GrowthLaw, Logistic, May, Ricker
 from harvestgym.fishing.structured_growth import Patches
 
@@ -36,6 +37,7 @@ class ReferencePoint(NamedTuple):
 
 def find_reference_point(law: GrowthLaw, discount: float = 1.0) -> ReferencePoint:
     """Find the best constant escapement, in closed form, by search, or (for several stocks) from equilibrium yields."""
+    require(isinstance(law, GrowthLaw), "find_reference_point", "a growth law", type(law).__name__, "env.params.law")
     if isinstance(law, Patches):
         return find_reference_point(law.law, discount)
     if law.stocks > 1:
@@ -80,20 +82,19 @@ def _escapement_by_search(law: GrowthLaw, discount: float) -> float:
 
 
 def _reference_by_rate(law: GrowthLaw, years: int = 600) -> ReferencePoint:
-    """Find the constant rate with the highest equilibrium yield that leaves at least a fifth of every stock."""
+    """Find the constant rate with the highest yield that leaves every species a fifth of its own unfished biomass."""
     begun = law.start(jnp.float32(law.capacity))
-    least = 0.2 * law.biomass(begun)
 
     def settle(rate: Array) -> tuple[Array, Array]:
         def year(_: int, stock: Array) -> Array:
             return law(law.harvest(stock, rate * law.available(stock)))
 
         stock = jax.lax.fori_loop(0, years, year, begun)
-        there = jnp.mean(law.available(stock))
-        return jnp.where(law.biomass(stock) >= least, rate * there, 0.0), there
+        return law.survey(stock), jnp.mean(law.available(stock))
 
     rates = jnp.linspace(0.0, 0.6, 1201, dtype=jnp.float32)
-    catch, stock = jax.jit(jax.vmap(settle))(rates)
+    species, stock = jax.jit(jax.vmap(settle))(rates)
+    catch = jnp.where((species >= 0.2 * species[0]).all(axis=1), rates * stock, 0.0)
     i = int(jnp.argmax(catch))
     caught, there = float(catch[i]), float(stock[i])
     return ReferencePoint(there - caught, there, caught, float(rates[i]))

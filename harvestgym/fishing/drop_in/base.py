@@ -183,8 +183,8 @@ class StandIn(FishingEnv):
 
     def plot(self, df: Any, output: str = "results.png") -> None:
         """Plot state, action and total reward over time for a result of `simulate`, with a line per episode."""
-        totals = df.assign(reward=df.groupby("rep").reward.cumsum())
-        _draw_lines(totals, "time", ["state", "action", "reward"], output)
+        totals = df.assign(**{"reward so far": df.groupby("rep").reward.cumsum()})
+        _draw_lines(totals, "time", ["state", "action", "reward so far"], output)
 
     def plot_policy(self, df: Any, output: str = "results.png") -> None:
         """Plot a result of `policyfn`: the stock that each quota leaves or, for conservation, the action."""

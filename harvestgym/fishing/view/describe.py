@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from harvestgym.core.pytree import iterate_metas
-from harvestgym.core.view.tables import Table, describe_range, make_fields_table, make_spaces_table
+from harvestgym.core.view.tables import Table, describe_range, make_fields_table, make_spaces_table, write_number
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState, find_effort
@@ -18,6 +18,9 @@ from .levels import join_numbers, qualify
 
 CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
 """The small callables of a fishery, in order of use within a year."""
+
+SCALES = {"symmetric": "symmetric (as -1 to 1)", "natural": "natural (as it is)"}
+"""The scales of actions and observations, explained."""
 
 
 def describe(env: FishingModel) -> list[Table]:
@@ -49,7 +52,8 @@ def _callables(env: FishingModel) -> Table:
     rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
     if not isinstance(env, RecoveryModel):
         point, stocks = find_reference_point(env.params.law), env.params.law.targets
-        sums = f"MSY {point.catch * stocks:.4g}, B_MSY {point.stock * stocks:.4g}" + " over all stocks" * (stocks > 1)
+        msy, b_msy = write_number(point.catch * stocks), write_number(point.stock * stocks)
+        sums = f"MSY {msy}, B_MSY {b_msy}" + " over all stocks" * (stocks > 1)
         rates = f"U_MSY {point.rate:.4g}, F_MSY {float(find_effort(point.rate)):.4g}"
         rows.append(("reference points", qualify(env, "no noise"), f"{sums}, {rates}"))
     return Table("What happens in a year", ("part", "kind", "what it is"), rows, ("entities",))
@@ -61,9 +65,11 @@ def _spaces(env: FishingModel) -> Table:
     what, high = rate if units.control == "rate" else ("catch to allow", units.bound)
     if isinstance(env, RecoveryModel):
         what = f"{env.meaning}, at a cost of A**{float(cast(Any, env.params).exponent):g}"
-    scale = f"{units.levels} levels" if units.levels else units.scale
+    scale = f"{units.levels} levels" if units.levels else SCALES[units.scale]
     action = f"{what}, from 0 to {high:g}, {scale}; one for each target"
-    return make_spaces_table(env, action, f"observed biomass, from 0 to {units.bound:g}, {units.scale}")
+    return make_spaces_table(
+        env, action, f"observed biomass in the unit of K, from 0 to {units.bound:g}, {SCALES[units.scale]}"
+    )
 
 
 def _parameters(env: FishingModel) -> Table:

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.fishing.analysis.reference_points import (
     find_best_escapement,
     find_fixed_points,
@@ -116,6 +117,22 @@ def test_three_species_rest() -> None:
     law = ThreeSpecies()
     rest = law.start(jnp.float32(1.0))
     assert np.asarray(law(rest)) == pytest.approx(np.asarray(rest), abs=2e-5)
+
+
+def test_msy_of_several_species_spares_each_of_them() -> None:
+    """At U_MSY each species keeps a fifth of its own unfished biomass for good, and the predator not much more."""
+    law, point = ThreeSpecies(), find_reference_point(ThreeSpecies())
+    rest = stock = law.start(jnp.float32(1.0))
+    for _ in range(2000):
+        stock = law(law.harvest(stock, point.rate * law.available(stock)))
+    kept = np.asarray(stock / rest)
+    assert kept.min() == kept[2] == pytest.approx(0.2, abs=0.01) and kept[2] >= 0.2
+    assert point.catch == pytest.approx(point.rate * float(law.available(stock).mean()), rel=1e-4)
+
+
+def test_a_reference_point_is_that_of_a_law() -> None:
+    with pytest.raises(ConfigError, match="expected a growth law, got float; try env.params.law"):
+        find_reference_point(0.3)  # type: ignore[arg-type]
 
 
 def test_dispersal_conserves() -> None:
