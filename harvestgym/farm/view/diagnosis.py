@@ -84,16 +84,20 @@ def _say_refusals(env: FarmModel, orders: np.ndarray) -> Iterator[str]:
 
 
 def _say_turns(env: FarmModel, counts: Mapping[str, np.ndarray], days: int) -> Iterator[str]:
-    """Return a sentence for each rule of the expert that never acted or that gave the only order of every day."""
+    """Yield sentences on rules of the expert that never or always acted, or whose orders did not fit in a day."""
     turns = counts.get("turns", np.zeros(0))
     if not turns.any() or len(turns) != len(env.spec.expert):
         return
-    for number, (rule, acted) in enumerate(zip(env.spec.expert, turns.tolist(), strict=True), start=1):
+    rows = zip(env.spec.expert, turns.tolist(), counts["left"].tolist(), strict=True)
+    for number, (rule, acted, left) in enumerate(rows, start=1):
         name = f"rule {number} of the expert ({rule.do or f'observe {rule.observe}'})"
         if not acted:
             yield f"{name} never acted"
         elif acted == days and rule.do and env.schedule == 1:
             yield f"{name} gave the only order of every day"
+        if left and rule.plot == "each":
+            limit = f"a day takes {env.schedule} of the orders (rules > max_action_schedule_size)"
+            yield f"{name} did not give {left} orders on the day they were due: {limit}"
 
 
 def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[str]:
