@@ -197,15 +197,21 @@ def calibrate_farm(
         near = simulated / MAX_RATIO <= largest <= simulated * most
         expected = f"values in the unit of the name, at most {most:g} times those simulated, {simulated:.3g}"
         require(near, f"{one.variable}: rule 4", expected, f"{largest:.3g}", hint)
-    found = fit(env, free, series, seasons=seasons, seed=seed, treatments=treatments)
+    found, other = (fit(env, free, series, None, seasons, of, treatments=treatments) for of in (seed, seed ^ 1))
     rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
-    notes = [f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}" for name, rmse in found.rmse.items()]
+    notes = [
+        f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}; noise of the simulation: {found.noise[name]:.2g}"
+        for name, rmse in found.rmse.items()
+    ]
     alike = [name for name, rmse in found.rmse.items() if rmse > 0.9 * found.rmse_before[name]]
     notes += [f"warning: the fit hardly improves {name}; try other parameters" for name in alike]
     notes += [f"{len(treatments)} seasons, with their own {', '.join(settings)}"] * bool(settings)
     notes.append(f"{found.how}, {found.seasons} seasons")
     edge = [p for p, (low, high) in free.items() if abs(found.values[p] - (low + high) / 2) >= 0.49 * (high - low)]
     notes += [f"warning: {path} = {found.values[path]:.4g} is on a bound; try a wider range" for path in edge]
+    apart = [path for path, (low, high) in found.intervals.items() if not low <= other.values[path] <= high]
+    hint = "the intervals omit the noise of the simulation; try more --seasons, or more plots"
+    notes += [f"warning: seed {seed ^ 1} finds {path} = {other.values[path]:.4g}; {hint}" for path in apart]
     across, style = ("row", "dots") if settings else ("day", "line")
     charts, compared, shown = list[Chart](), list[Any](), {"before": before, "fitted": found.curves}
     for one, column in zip(series, values.values(), strict=True):

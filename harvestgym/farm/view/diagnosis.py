@@ -110,8 +110,9 @@ def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[st
         if name in counts and (slowed := counts[name][1:] * _avoidable(env, variable)).any():
             most = [at for at in np.argsort(-slowed)[:MOST_LIMITS] if slowed[at]]
             words, shares = variable.meta.labels[1:], 100 * slowed / slowed.sum()
+            often = f"growth was slowed on {100 * slowed.sum() / counts[name].sum():.0f} % of the days"
             causes = ", ".join(f"{say_cause(words[at])} ({shares[at]:.0f} %)" for at in most)
-            yield f"{entity_title(env, variable.where)}: on days of slowed growth, the main cause was {causes}"
+            yield f"{entity_title(env, variable.where)}: {often}, mainly by {causes}"
 
 
 def _avoidable(env: FarmModel, variable: Variable) -> list[bool]:

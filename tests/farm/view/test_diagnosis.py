@@ -81,7 +81,7 @@ def test_limits_of_growth_are_shares(env: Any) -> None:
     limits = np.zeros((2, len(GROWTH_FACTORS)), int)
     limits[:, 0], limits[0, GROWTH_FACTORS.index("water")], limits[1, GROWTH_FACTORS.index("N")] = 30, 6, 2
     assert explain(env, seasons(orders=np.zeros((2, 5)), limits=limits)) == [
-        "Plant: on days of slowed growth, the main cause was too little water (75 %), too little nitrogen (25 %)"
+        "Plant: growth was slowed on 12 % of the days, mainly by too little water (75 %), too little nitrogen (25 %)"
     ]
 
 
@@ -91,7 +91,7 @@ def test_crowding_that_no_order_can_change_is_no_cause(env: Any) -> None:
     assert explain(env, seasons(orders=np.zeros((1, 5)), limits=limits)) == []
     limits[0, GROWTH_FACTORS.index("water")] = 1
     (note,) = explain(env, seasons(orders=np.zeros((1, 5)), limits=limits))
-    assert note.endswith("the main cause was too little water (100 %)")
+    assert note.endswith("growth was slowed on 10 % of the days, mainly by too little water (100 %)")
 
 
 def test_seasons_that_were_not_counted_have_no_notes(env: Any) -> None:
