@@ -199,10 +199,8 @@ def calibrate_farm(
         require(near, f"{one.variable}: rule 4", expected, f"{largest:.3g}", hint)
     found, other = (fit(env, free, series, None, seasons, of, treatments=treatments) for of in (seed, seed ^ 1))
     rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
-    notes = [
-        f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}; noise of the simulation: {found.noise[name]:.2g}"
-        for name, rmse in found.rmse.items()
-    ]
+    notes = [f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}" for name, rmse in found.rmse.items()]
+    notes += [f"noise of the simulation in {name}: {noise:.2g}" for name, noise in found.noise.items()]
     alike = [name for name, rmse in found.rmse.items() if rmse > 0.9 * found.rmse_before[name]]
     notes += [f"warning: the fit hardly improves {name}; try other parameters" for name in alike]
     notes += [f"{len(treatments)} seasons, with their own {', '.join(settings)}"] * bool(settings)

@@ -62,7 +62,6 @@ def anchor(data: Any, folder: Path, reader: Path | None = None) -> None:
 
 def _is_path(key: Any, value: str, folder: Path) -> bool:
     """Return whether an entry is a path; the file of a class that is not in `folder` stays relative to the process."""
-    name, _, cls = value.rpartition(":")
     if key in (0, "kind"):
-        return name.endswith(".py") and cls.isidentifier() and (folder / name).is_file()
+        return ".py:" in value and (folder / value.rpartition(":")[0]).is_file()
     return key == "table" or (key == "site" and value.endswith(".yaml"))
