@@ -83,10 +83,8 @@ def list_findings(table: WeatherTable) -> Iterator[str]:
     rain = table.days.rain[np.isfinite(table.days.rain)]
     if table.rain_kind == "mm" and len(rain) and YEAR * rain.mean() < LEAST_RAIN:
         yield f"warning: less than {LEAST_RAIN} mm of rain a year; if it is in inches or cm, name the unit: Rain (inch)"
-    gaps = table.describe_gaps(10)
-    yield from (f"gap: {gap}" for gap in gaps)
-    if gaps:
-        yield f"a farm rejects this file, because values are missing; try {FILLING}"
+    if gaps := [f"gap: {gap}" for gap in table.describe_gaps(10)]:
+        yield from (*gaps, f"a farm rejects this file, because values are missing; try {FILLING}")
 
 
 def draw_record(table: WeatherTable, path: Path) -> None:

@@ -243,10 +243,8 @@ def _check_quantities(name: str, sheet: Sheet, found: Sequence[str]) -> None:
     """Raise ConfigError unless the needed quantities occur, and no quantity occurs twice."""
     for quantity in (*NEEDED, *found):
         column, number = QUANTITIES[quantity], "no" if quantity not in found else "several"
-        expected, got = (
-            f"a column {quantity!r} ({column.unit}{column.about})",
-            f"{number} among {', '.join(sheet.cells)}",
-        )
+        expected = f"a column {quantity!r} ({column.unit}{column.about})"
+        got = f"{number} among {', '.join(sheet.cells)}"
         require(found.count(quantity) == 1, name, expected, got, "the option `columns`")
 
 
