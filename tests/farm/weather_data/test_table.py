@@ -186,7 +186,7 @@ WRONG = [
     (HEADER, ("2013-01-01,9,1,5,80,2,0",), "column 'Tmin': expected at most Tmax (1), got 9; try"),
     (HEADER, ("2013-01-01,1,9,12,80,2,0",), "'T': expected between Tmin (1) and Tmax (9), got 12"),
     (HEADER, ("2013-01-01,1,9,5,180,2,0",), "column 'RH': expected RH from 0 to 100 %, got 180"),
-    (HEADER, ("2013-01-01,1,9,5,80,-2,0",), "column 'U': expected m/s, daily mean at 2 m between 0"),
+    (HEADER, ("2013-01-01,1,9,5,80,-2,0",), "column 'U': expected U from 0 to 115 m/s, daily mean"),
     (HEADER, ("2013-01-01,1,9,5,80,2,-999",), "got -999; try replacing a code"),
     (HEADER, ("2013-01-01,1,9,5,80,inf,0",), "got inf"),
 ]  # fmt: skip
