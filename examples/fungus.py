@@ -57,7 +57,7 @@ class Fungus(Entity):
     growth: jax.Array = par("growth#day-1", "growth in favourable weather", low=0, high=1)
     spread: jax.Array = par("spread#%", "weight of the infection of a neighbour plot", low=0, high=0.25)
     cure: jax.Array = par("cure#m2.g-1.day-1", "share that a gram of cide per m2 removes in a day", low=0)
-    harm: jax.Array = par(("death", "growth", "yield"), "exponents of a fully infected host", low=0)
+    harm: jax.Array = par(("death", "growth", "ripe_fruit_loss"), "exponents of a fully infected host", low=0)
     favour: Favour
 
     @publishes(Strain)

@@ -122,9 +122,10 @@ def _complete_text(family: str, id: str) -> str:
     combine = load_object("harvestgym.fishing.spec:override_entries") if family == "fishing" else None
     description = read_extended(registry.locate_file(id), family, combine)
     env: Any = registry.make(id)
-    if family == "farm" and env.spec.expert:
-        description["expert"] = parse(write_farm(env.spec))["expert"]
-    elif family != "farm" and env.expert is not None:
+    if family == "farm":
+        description["rules"].setdefault("max_action_schedule_size", env.schedule)
+        description |= {name: part for name, part in parse(write_farm(env.spec)).items() if name == "expert"}
+    elif env.expert is not None:
         description["expert"] = env.expert.model_dump(exclude={"made"})
         if family == "fishing":  # a change of the law is noticed when the file is read
             description["expert"]["made"] = load_object("harvestgym.fishing.spec:name_law")(env.params.law)

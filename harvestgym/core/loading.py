@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -77,14 +78,15 @@ class LazyMapping(Mapping[str, ItemT]):
 def load_class_of_file(target: str, base: type, where: str) -> Any:
     """Return the class that a file names, a subclass of `base`, without importing its module or calling it.
 
-    The module must have been imported by the program or by `allow_modules`, or be listed by an installed package in the
-    entry point group `PLUGINS`; otherwise this raises ConfigError.
+    The module must have been imported by the program or by `allow_modules` (as a module, or as a file of that name), or
+    be listed by an installed package in the entry point group `PLUGINS`; otherwise this raises ConfigError.
     """
     module, _, name = target.rpartition(":")
     key = _module_key(module)
     if key not in sys.modules and module in {point.value for point in entry_points(group=PLUGINS)}:
         _import_module(module, where)
-    found: Any = sys.modules.get(key)
+    files = (of for path, of in list(sys.modules.items()) if path.endswith(f"{os.sep}{module}.py"))
+    found: Any = sys.modules.get(key) or next(files, None)
     if found is None:
         hint = f"allow=[{module!r}], or --allow {module}, if you trust its code"
         raise mismatch(where, "a class of a module that you allow", repr(target), hint)

@@ -70,6 +70,7 @@ class Fit(NamedTuple):
         seasons: number of seasons that were simulated.
         how: the search that found the values.
         curves: the fitted `curves` of each treatment.
+        noise: standard error of the simulated median of each series, by variable, from as many other seasons.
     """
 
     values: dict[str, float]
@@ -82,6 +83,7 @@ class Fit(NamedTuple):
     seasons: int
     how: str
     curves: list[dict[str, np.ndarray]]
+    noise: dict[str, float]
 
 
 @splits.sealed()
@@ -139,12 +141,14 @@ def fit(
     ends = np.clip([best - spread, best + spread], low, high).T.tolist()
     numbers = jnp.asarray(best, jnp.float32)
     fitted = [one._replace(params=set_parameters(one.params, locations, numbers)) for one in every]
-    first, after = (simulate(env, series, each, seasons, seed) for each in (every, fitted))
-    rmse_before, rmse = ({s.variable: _rmse(each, s) for s in series} for each in (first, after))
+    runs = ((every, seed), (fitted, seed), (fitted, seed ^ 1))
+    first, after, other = (simulate(env, series, each, seasons, of) for each, of in runs)
+    rmse_before, rmse = ({s.variable: _rmse(each, s, s.value) for s in series} for each in (first, after))
+    noise = {s.variable: _rmse(after, s, read_curves(other, s)) / np.sqrt(2) for s in series}
     values, before = (dict(zip(free, map(float, numbers), strict=True)) for numbers in (best, start))
     intervals = {path: (one, other) for path, (one, other) in zip(free, ends, strict=True)}
     params, ran = set_parameters(env.params, locations, numbers), candidates * seasons * len(every)
-    return Fit(values, before, params, rmse, rmse_before, found.loss, intervals, ran, found.how, after)
+    return Fit(values, before, params, rmse, rmse_before, found.loss, intervals, ran, found.how, after, noise)
 
 
 def simulate(
@@ -233,8 +237,8 @@ def _dot(path: str) -> str:
     return path.replace("/", ".", 2) if path.casefold().startswith("field-") else path
 
 
-def _rmse(simulated: Sequence[Mapping[str, np.ndarray]], series: Series) -> float:
-    return float(np.sqrt(np.mean((read_curves(simulated, series) - series.value) ** 2)))
+def _rmse(simulated: Sequence[Mapping[str, np.ndarray]], series: Series, values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((read_curves(simulated, series) - values) ** 2)))
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))

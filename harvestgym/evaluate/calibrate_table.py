@@ -202,7 +202,7 @@ def calibrate_farm(
         raise mismatch(f"{source}: rule 5", f"at least {least} values", count)
     before = simulate(env, series, treatments, seasons, seed)
     _check_units(series, before)
-    found = fit(env, free, series, seasons=seasons, seed=seed, treatments=treatments)
+    found, other = (fit(env, free, series, None, seasons, of, treatments=treatments) for of in (seed, seed ^ 1))
     rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
     own = [f"{len(treatments)} seasons, with their own {', '.join(settings)}"] * bool(settings)
     charts, compared, shown = list[Chart](), list[Any](), {"before": before, "fitted": found.curves}
@@ -212,7 +212,7 @@ def calibrate_farm(
         numbers = (map(round_number, y) for y in points.values())
         compared += [(one.variable, *cells) for cells in zip(x.tolist(), *numbers, strict=True)]
         charts += _draw_fit(one, x, points, {} if settings else {label: runs[0] for label, runs in shown.items()})
-    across, notes = "row" if settings else "day", [*own, *_note_fit(found, free)]
+    across, notes = "row" if settings else "day", [*own, *_note_fit(found, free), *_compare_fits(found, other)]
     return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, across, compared)
 
 
@@ -231,12 +231,20 @@ def _note_fit(found: Fit, free: Mapping[str, tuple[float, float]]) -> Iterator[s
     """Yield lines about the errors and the search, and warnings."""
     for name, rmse in found.rmse.items():
         yield f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}"
+        yield f"noise of the simulation in {name}: {found.noise[name]:.2g}"
         if rmse > 0.9 * found.rmse_before[name]:
             yield f"warning: the fit hardly improves {name}; try other parameters"
     yield f"{found.how}, {found.seasons} seasons"
     for path, (low, high) in free.items():
         if abs(found.values[path] - (low + high) / 2) >= 0.49 * (high - low):
             yield f"warning: {path} = {found.values[path]:.4g} is on a bound; try a wider range"
+
+
+def _compare_fits(found: Fit, other: Fit) -> Iterator[str]:
+    """Yield warnings about parameters whose fit in other seasons is outside their interval."""
+    for path, (low, high) in found.intervals.items():
+        if not low <= (value := other.values[path]) <= high:
+            yield f"warning: another seed finds {path} = {value:.4g}; try more --seasons, or more plots"
 
 
 def _draw_fit(one: Series, x: Any, points: Mapping[str, np.ndarray], curves: Mapping[str, Any]) -> list[Chart]:

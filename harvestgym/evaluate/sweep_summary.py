@@ -64,7 +64,8 @@ def draw_summary(rows: Any, labels: Sequence[str], path: Path) -> None:
     means = [each.returns.mean for each in settings]
     halves = [each.returns.high - each.returns.mean for each in settings]
     axes.errorbar(means, at, xerr=halves, fmt="o", capsize=3)
-    axes.set_yticks(at, [", ".join(filter(None, each.labels.values())) for each in settings])
+    named = ([f"{name.rpartition('/')[2]} {text}" for name, text in each.labels.items() if text] for each in settings)
+    axes.set_yticks(at, list(map(", ".join, named)))
     axes.invert_yaxis()
     axes.set_xlabel("return, mean with 95 % interval")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -50,13 +50,20 @@ def nested_keys() -> dict[str, tuple[str, str]]:
 
 
 def anchor(data: Any, folder: Path, reader: Path | None = None) -> None:
-    """Resolve every file path in the parameter sets of `data` relative to `folder`: a table, or a site's file.
+    """Resolve every file path in `data` relative to `folder`: a table, a site's file, or the file of a class.
 
     With `reader`, the folder of a new file, the paths are written relative to it, so that the files can move together.
     """
     for key, value in data.items() if isinstance(data, dict) else enumerate(data):
         if isinstance(value, (dict, list)):
             anchor(value, folder, reader)
-        elif isinstance(value, str) and (key == "table" or (key == "site" and value.endswith(".yaml"))):
+        elif isinstance(value, str) and _is_path(key, value, folder):
             path = folder / value
             data[key] = str(path) if reader is None else Path(os.path.relpath(path, reader)).as_posix()
+
+
+def _is_path(key: Any, value: str, folder: Path) -> bool:
+    """Return whether an entry is a path; the file of a class that is not in `folder` stays relative to the process."""
+    if key in (0, "kind"):
+        return ".py:" in value and (folder / value.rpartition(":")[0]).is_file()
+    return key == "table" or (key == "site" and value.endswith(".yaml"))

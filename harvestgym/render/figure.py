@@ -56,7 +56,8 @@ def plot_chart(panel: Any, chart: Chart, step: str) -> None:
     for name, height in chart.levels.items():
         panel.axhline(height, color=LEVEL, linestyle=":", linewidth=1)
         style = {"color": LEVEL, "fontsize": 8, "bbox": {"facecolor": "white", "alpha": 0.7, "pad": 0.5, "lw": 0}}
-        panel.text(0.99, height, name, ha="right", va="bottom", transform=panel.get_yaxis_transform(), **style)
+        side = "top" if height < max(chart.levels.values()) else "bottom"  # away from the lines between two levels
+        panel.text(0.99, height, name, ha="right", va=side, transform=panel.get_yaxis_transform(), **style)
     panel.set(title=chart.title, xlabel=chart.across or step, ylabel=chart.unit, ylim=chart.ends or find_range(chart))
     names = sum(bool(line.label) for line in chart.lines)
     if names:

@@ -158,13 +158,13 @@ class CallCase(SweepCase):
 
 
 def flatten_labels(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of each leaf of nested mappings, sorted by path; a list becomes JSON text."""
+    """Yield the path and the value of each leaf, sorted by path; a list or a changed set (`extends`) is JSON text."""
     for name, value in sorted(tree.items()):
         path = f"{above}{name}"
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and "extends" not in value:
             yield from flatten_labels(value, f"{path}/")
         else:
-            yield path, json.dumps(value) if isinstance(value, list | tuple) else value
+            yield path, json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple | Mapping) else value
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,26 @@ def test_functions_are_loaded_from_files(tmp_path: Path) -> None:
         load_object(f"{tmp_path / 'yours.py'}:best")
     with pytest.raises(ConfigError, match="expected a known name, got 'bets'; try 'best'"):
         load_object(f"{tmp_path / 'mine.py'}:bets")
+
+
+@pytest.mark.parametrize("name", ["hail.py:Hail", "hail:Hail"])
+def test_a_farm_file_names_a_class_next_to_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file of the class is relative to the farm's folder, and the allowed module to the current one."""
+    (tmp_path / "mine").mkdir()
+    imports = "from harvestgym.core.pytree import pytree\nfrom harvestgym.farm import Facility\n"
+    code = f"{imports}@pytree\nclass Hail(Facility):\n    pass\n"
+    (tmp_path / "mine" / "hail.py").write_text(code, encoding="utf-8")
+    fields = f"fields: {{Field-0: {{entities: [[Weather, lille], [Soil, clay], [Plant, bean], ['{name}', hedge]]}}}}"
+    start = "rules: {init: {Field-0: {Plant-0: {stage: seed}}}}"
+    text = f"extends: farm/bean-1x1-v0\n{fields}\n{start}\n"
+    (tmp_path / "mine" / "farm.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    if name.startswith("hail.py"):
+        with pytest.raises(ConfigError, match=f"--allow {tmp_path / 'mine' / 'hail.py'}"):
+            harvestgym.make("mine/farm.yaml")
+    env: Any = harvestgym.make("mine/farm.yaml", allow=["mine/hail.py"])
+    assert type(env.params.fields[0].entities[3]).__name__ == "Hail"
+    del sys.modules[str(tmp_path / "mine" / "hail.py")]
 
 
 def test_a_file_imports_its_neighbours(tmp_path: Path) -> None:

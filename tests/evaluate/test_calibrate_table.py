@@ -15,7 +15,7 @@ import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Chart, Line
-from harvestgym.evaluate.calibrate import curves, fitted
+from harvestgym.evaluate.calibrate import curves, fit, fitted
 from harvestgym.evaluate.calibrate_table import Calibration, calibrate_table, read_columns
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.build.farm_writer import to_yaml
@@ -103,6 +103,23 @@ def test_a_value_on_its_bound_is_named(farm: str, season: dict[str, Any], tmp_pa
     notes = calibrate_table(farm, write(tmp_path / "t.csv", season), free, policy="none", seasons=4).notes
     warnings = [note for note in notes if "on a bound" in note]
     assert len(warnings) == 1 and f"{DEPTH} = 0.45 is on a bound" in warnings[0]
+
+
+def test_a_fit_that_depends_on_the_seed_has_a_warning(
+    farm: str, season: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The noise of the simulation is next to each error; another seed that leaves an interval is named."""
+
+    def refit(env: Any, free: Any, series: Any, policy: Any, seasons: int, seed: int, **options: Any) -> Any:
+        found = fit(env, free, series, policy, seasons, **options)
+        return found._replace(values=found.values | {DEPTH: 0.31}) if seed else found
+
+    monkeypatch.setattr("harvestgym.evaluate.calibrate_table.fit", refit)
+    notes = calibrate_table(farm, write(tmp_path / "t.csv", season), FREE, policy="none", seasons=4).notes
+    noise = [float(note.rpartition(": ")[2]) for note in notes if note.startswith("noise of the simulation in ")]
+    assert len(noise) == len(season) - 1 and max(noise) > 0
+    (note,) = [note for note in notes if "omit the noise" in note]
+    assert note.startswith(f"warning: another seed finds {DEPTH} = 0.31; try more --seasons")
 
 
 FARM_CASES: dict[str, tuple[dict[str, Any], str]] = {

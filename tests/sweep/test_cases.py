@@ -91,6 +91,9 @@ def test_labels_are_the_paths_of_overrides() -> None:
         "id": CASE.id, "policy": "expert", "seed": 3, "entities/Soil-0": "sand", "mode": "fo",
     }  # fmt: skip
     assert EpisodeCase(id="a", overrides={"x": [1, 2]}, split="test").labels["x"] == json.dumps([1, 2])
+    warmer = {"extends": "zaragoza", "warming#°C": 2}
+    labels = EpisodeCase(id="a", overrides={"entities": {"Weather-0": warmer}}).labels
+    assert labels["entities/Weather-0"] == '{"extends": "zaragoza", "warming#°C": 2}' and len(labels) == 4
 
 
 @pytest.mark.parametrize(

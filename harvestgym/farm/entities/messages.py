@@ -208,7 +208,7 @@ class Strain(Message):
     rank: ClassVar[int] = 1
     death: Array = var("death", "term added to the exponent of survival", axes=("host", "plot"))
     growth: Array = var("growth", "term added to the exponent of growth", axes=("host", "plot"))
-    harvest: Array = var("yield", "term added to the exponent of fruit retention", axes=("host", "plot"))
+    harvest: Array = var("ripe_fruit_loss", "term added to the exponent of keeping ripe fruit", axes=("host", "plot"))
 
 
 @pytree

@@ -59,15 +59,17 @@ class ExpertMemory(NamedTuple):
         since: int32 (candidates,), the days since each candidate was carried out.
         acting: whether the next half-step is for interventions.
         turns: int32 (rules,), the days on which each rule gave an order or made a request.
+        left: int32 (rules,), the orders of each rule that the schedule of a day could not take, summed over the days.
     """
 
     since: Array
     acting: Array
     turns: Array
+    left: Array
 
     def report(self) -> dict[str, Array]:
         """Return the counts for `core.rollout.Episodes`."""
-        return {"turns": self.turns}
+        return {"turns": self.turns, "left": self.left}
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class RuleSet:
         order = jnp.zeros(self.schedule, jnp.int32).at[: len(chosen)].set(given)
         order = order[0] if self.schedule == 1 else order
         done = jnp.zeros(len(self._asking), bool).at[chosen].set(wanted[chosen])
-        memory = self._remember(carry, jnp.where(carry.acting, done & ~self._asking, wanted & self._asking))
+        memory = self._remember(carry, wanted, done)
         return memory, order if self.offered is None else self._request(wanted) | {"order": order}
 
     @property
@@ -154,13 +156,14 @@ class RuleSet:
         keys = ~(wanted & ~self._asking), jnp.asarray(self._ranks), -need, jnp.arange(len(need), dtype=jnp.int32)
         return jax.lax.sort(keys, num_keys=3)[3][: self.schedule]
 
-    def _remember(self, carry: ExpertMemory, done: Array) -> ExpertMemory:
+    def _remember(self, carry: ExpertMemory, wanted: Array, done: Array) -> ExpertMemory:
         """Return the next memory; the days of interventions and observations count only in their own half-steps."""
+        due, own = self._asking ^ carry.acting, self._ranks == np.arange(len(self.rules))[:, None]
+        done = jnp.where(carry.acting, done, wanted) & due
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
-        due = jnp.where(carry.acting, ~self._asking, self._asking)
-        acted = jnp.any(done & (self._ranks == np.arange(len(self.rules))[:, None]), axis=1)
         since, acting = jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None)
-        return ExpertMemory(since, acting, carry.turns + acted)
+        left = jnp.sum(wanted & due & ~done & own, axis=1, dtype=jnp.int32)
+        return ExpertMemory(since, acting, carry.turns + jnp.any(done & own, axis=1), carry.left + left)
 
     def _request(self, wanted: Array) -> dict[str, Array]:
         """Return which of the offered observations are requested; an empty dict if none are offered."""
@@ -213,8 +216,8 @@ def compile_policy(env: FarmModel, written_rules: Sequence[OrderRule]) -> Policy
     offered = len(env.offered.items) if env.asks else None
     policy = RuleSet(env.full_plan, rules, env.schedule, offered)
     numbers = RuleParams(values, np.concatenate(actions), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
-    since, turns = np.full(len(pauses), LONG_AGO, np.int32), np.zeros(len(rules), np.int32)
-    memory = ExpertMemory(since, np.bool_(offered is None), turns)  # pyright: ignore[reportArgumentType]
+    since, none = np.full(len(pauses), LONG_AGO, np.int32), np.zeros(len(rules), np.int32)
+    memory = ExpertMemory(since, np.bool_(offered is None), none, none)  # pyright: ignore[reportArgumentType]
     return Policy(memory, Partial(policy, numbers))
 
 

@@ -85,16 +85,20 @@ def _say_refusals(env: FarmModel, orders: np.ndarray) -> Iterator[str]:
 
 
 def _say_turns(env: FarmModel, counts: Mapping[str, np.ndarray], days: int) -> Iterator[str]:
-    """Return a sentence for each rule of the expert that never acted or that gave the only order of every day."""
+    """Yield sentences on rules of the expert that never or always acted, or whose orders did not fit in a day."""
     turns = counts.get("turns", np.zeros(0))
     if not turns.any() or len(turns) != len(env.spec.expert):
         return
-    for number, (rule, acted) in enumerate(zip(env.spec.expert, turns.tolist(), strict=True), start=1):
+    rows = zip(env.spec.expert, turns.tolist(), counts["left"].tolist(), strict=True)
+    for number, (rule, acted, left) in enumerate(rows, start=1):
         name = f"rule {number} of the expert ({rule.do or f'observe {rule.observe}'})"
         if not acted:
             yield f"{name} never acted"
         elif acted == days and rule.do and env.schedule == 1:
             yield f"{name} gave the only order of every day"
+        if left and rule.plot == "each":
+            limit = f"a day takes {env.schedule} of the orders (rules > max_action_schedule_size)"
+            yield f"{name} did not give {left} orders on the day they were due: {limit}"
 
 
 def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[str]:
@@ -107,8 +111,9 @@ def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[st
         if name in counts and (slowed := counts[name][1:] * _avoidable(env, variable)).any():
             most = [at for at in np.argsort(-slowed)[:MOST_LIMITS] if slowed[at]]
             words, shares = variable.meta.labels[1:], 100 * slowed / slowed.sum()
+            often = f"growth was slowed on {100 * slowed.sum() / counts[name].sum():.0f} % of the days"
             causes = ", ".join(f"{say_cause(words[at])} ({shares[at]:.0f} %)" for at in most)
-            yield f"{entity_title(env, variable.where)}: on days of slowed growth, the main cause was {causes}"
+            yield f"{entity_title(env, variable.where)}: {often}, mainly by {causes}"
 
 
 def _avoidable(env: FarmModel, variable: Variable) -> list[bool]:

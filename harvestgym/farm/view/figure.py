@@ -18,6 +18,7 @@ from harvestgym.render.figure import draw_figure
 
 from .recorder import mean_of_plots
 from .scene import chart_season, parameter_sets
+from .words import say_cause
 
 STAGE_COLOURS = ("#e5d8c4", "#cfe5bd", "#f3cfe2", "#fddcb0", "#f5b5a9", "#d5d5d5")
 """Colours of the stages after "none", in order."""
@@ -104,7 +105,7 @@ def _limits(env: FarmModel, days: Record, stage: Variable) -> Iterator[Line]:
     for row, reason in enumerate(np.unique(factor[factor > 0]).astype(int)):
         slowed = (factor == reason).reshape(len(factor), -1).any(1)
         heights = np.where(slowed, 0.04 + 0.07 * row, np.nan)
-        yield Line(f"slowed by {labels[reason]}", heights, COLOURS[row % len(COLOURS)], "dots")
+        yield Line(f"slowed by {say_cause(labels[reason])}", heights, COLOURS[row % len(COLOURS)], "dots")
 
 
 def _actions(env: FarmModel, record: Record) -> Iterator[Line]:

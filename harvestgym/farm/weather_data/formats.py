@@ -54,10 +54,11 @@ def _split_table(name: str, text: str) -> CellColumns:
         raise mismatch(name, "a CSV file", error) from None
     header = [cell.strip() for cell in rows[0]]
     if len(header) == 1 and (found := sorted(set(";\t|") & set(lines[0]))):
-        raise mismatch(name, "commas between the cells", repr(found[0]), "saving with commas")
+        raise mismatch(name, "commas between the cells", repr(found[0]), "saving with commas, and points in numbers")
     check_names(name, header)
     for i, row in enumerate(rows[1:], 1):
-        require(len(row) == len(header), f"{name}: row {i}", f"{len(header)} cells, as in the header", len(row))
+        expected, hint = f"{len(header)} cells, as in the header", "points, not commas, in numbers"
+        require(len(row) == len(header), f"{name}: row {i}", expected, len(row), hint)
     return {column: [row[j] for row in rows[1:]] for j, column in enumerate(header)}
 
 

@@ -14,10 +14,13 @@ from harvestgym.core.view.tables import Table
 from harvestgym.core.yaml_io import read_file
 from harvestgym.render.figure import draw_figure
 
-from .table import YEAR, WeatherTable
+from .table import FILLING, YEAR, WeatherTable
 from .units import COLUMNS
 
 RECORDS_FILE = Path(__file__).with_name("records.yaml")
+LEAST_RAIN = 50
+"""Rain in mm a year below which it may be in another unit; few deserts have less."""
+
 CHART_COLOURS = ("#3b76b0", "#c44e4e", "#8c6bb1", "#5b8f6b", "#8a8a8a", "#2f5d8a")
 
 
@@ -73,10 +76,15 @@ def list_findings(table: WeatherTable) -> Iterator[str]:
     """Yield lines about the columns that were read, the columns that were not used, and the gaps."""
     yield f"read: {', '.join(f'{meaning} from {column}' for column, meaning in table.origins.items())}"
     if table.unused:
-        yield f"not used: {', '.join(table.unused)}"
+        radiation = "; radiation is never read" * any("rad" in column.lower() for column in table.unused)
+        yield f"not used: {', '.join(table.unused)}{radiation}"
     if not np.isnan(table.altitude):
         yield f"altitude of the station: {table.altitude:g} m"
-    yield from (f"gap: {gap}" for gap in table.describe_gaps(10))
+    rain = table.days.rain[np.isfinite(table.days.rain)]
+    if table.rain_kind == "mm" and len(rain) and YEAR * rain.mean() < LEAST_RAIN:
+        yield f"warning: less than {LEAST_RAIN} mm of rain a year; if it is in inches or cm, name the unit: Rain (inch)"
+    if gaps := [f"gap: {gap}" for gap in table.describe_gaps(10)]:
+        yield from (*gaps, f"a farm rejects this file, because values are missing; try {FILLING}")
 
 
 def draw_record(table: WeatherTable, path: Path) -> None:

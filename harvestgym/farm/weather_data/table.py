@@ -34,6 +34,8 @@ NEEDED = ("Tmin", "Tmax", "Rain")
 MOST_FILLED = 100
 """Maximum number of days per year that may be estimated."""
 
+FILLING = "fill: 10 in a farm file, which estimates up to 10 days a year, and RH and U"
+
 NO_COLUMNS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -146,8 +148,7 @@ def read_table(
     if fill is not None:
         return fill_record(record, fill)
     if gaps := record.describe_gaps():
-        expected = f"{record.name}: expected values on every day, got {', '.join(gaps)}"
-        raise ConfigError(f"{expected}; try fill=10, which estimates up to 10 days a year, and RH and U")
+        raise mismatch(record.name, "values on every day", ", ".join(gaps), FILLING)
     return record
 
 
@@ -269,7 +270,7 @@ def _read_numbers(
 
     def expected(i: int) -> str:
         hint = "; try replacing a code for a missing value" if raw[i] in CODES else ""
-        return f"{of.unit}{of.about} between {of.low:g} and {of.high:g}, got {values[i]:g}{hint}"
+        return f"{of.name} from {of.low:g} to {of.high:g} {of.unit}{of.about}, got {values[i]:g}{hint}"
 
     check(column, ~(np.isnan(values) | (values >= of.low) & (values <= of.high)), expected)
     return values

@@ -55,17 +55,33 @@ def test_a_policy_whose_every_order_is_refused_has_a_note(env: Any) -> None:
 
 
 def test_rules_that_never_act_or_take_every_turn_are_named(env: Any) -> None:
-    assert explain(env, seasons(orders=np.zeros((2, 5)), turns=[[50, 0, 3], [50, 0, 0]])) == [
+    assert explain(env, seasons(orders=np.zeros((2, 5)), turns=[[50, 0, 3], [50, 0, 0]], left=np.zeros((2, 3)))) == [
         "rule 1 of the expert (Plant-0.harvest) gave the only order of every day",
         "rule 2 of the expert (Soil-0.watering_discrete) never acted",
     ]
+
+
+def test_orders_that_do_not_fit_in_a_day_have_a_note() -> None:
+    """`plot: each` on four plots with a schedule of one order a day, although the farmer may give 32."""
+    pour = {"do": "Soil-0.watering_discrete", "plot": "each", "amount#L": 5}
+    of: dict[str, Any] = {
+        "fields": {"Field-0": {"shape": {"length#nb": 2, "width#nb": 2}}}, "expert": [pour | {"duration#min": 60}],
+        "farmers": [{"kind": "BasicFarmer", "max_daily_interventions": 32}],
+    }  # fmt: skip
+    rules = [{"horizon#day": 20, "max_action_schedule_size": most} for most in (1, 4)]
+    one, four = (evaluate_id(BEAN, "expert", 1, env=harvestgym.make(BEAN, **of, rules=given)) for given in rules)
+    (note,) = [note for note in one.notes if "on the day they were due" in note]
+    assert note.startswith("rule 1 of the expert (Soil-0.watering_discrete) did not give ")
+    assert note.endswith("a day takes 1 of the orders (rules > max_action_schedule_size)")
+    assert not any("on the day they were due" in note for note in four.notes)
+    assert four.columns["orders given"] > one.columns["orders given"]
 
 
 def test_limits_of_growth_are_shares(env: Any) -> None:
     limits = np.zeros((2, len(GROWTH_FACTORS)), int)
     limits[:, 0], limits[0, GROWTH_FACTORS.index("water")], limits[1, GROWTH_FACTORS.index("N")] = 30, 6, 2
     assert explain(env, seasons(orders=np.zeros((2, 5)), limits=limits)) == [
-        "Bean: on days of slowed growth, the main cause was too little water (75 %), too little nitrogen (25 %)"
+        "Bean: growth was slowed on 12 % of the days, mainly by too little water (75 %), too little nitrogen (25 %)"
     ]
 
 
@@ -75,12 +91,12 @@ def test_crowding_that_no_order_can_change_is_no_cause(env: Any) -> None:
     assert explain(env, seasons(orders=np.zeros((1, 5)), limits=limits)) == []
     limits[0, GROWTH_FACTORS.index("water")] = 1
     (note,) = explain(env, seasons(orders=np.zeros((1, 5)), limits=limits))
-    assert note.endswith("the main cause was too little water (100 %)")
+    assert note.endswith("growth was slowed on 10 % of the days, mainly by too little water (100 %)")
 
 
 def test_seasons_that_were_not_counted_have_no_notes(env: Any) -> None:
     assert explain(env, seasons()) == [] and summary(env, seasons()) == {}
-    assert ExpertMemory(*np.zeros((3, 1))).report() == {"turns": 0}  # pyright: ignore[reportArgumentType]
+    assert ExpertMemory(*np.zeros((4, 1))).report() == {"turns": 0, "left": 0}  # pyright: ignore[reportArgumentType]
 
 
 @long

@@ -91,7 +91,9 @@ def test_a_farmer_who_did_not_look_knows_no_limit() -> None:
         record[f"seen/{name}"] = np.ones(record[name].shape, bool)
     record[f"seen/{LIMIT}"][5:] = False
     (death,) = find_events(env, known(env, record), 2, 9)
-    assert (death.reason, death.why) == ("", "growth slowed by shade on 2 days"), "water is seen in one step only"
+    assert (death.reason, death.why) == ("", "growth slowed by too little light on 2 days"), (
+        "water is seen in one step only"
+    )
 
 
 def test_pests_that_walk_arrive_once_and_weeds_come_up_once_a_week() -> None:

@@ -46,7 +46,7 @@ def test_every_crop_has_a_panel_with_its_mean() -> None:
     heights = drawn(panels["Height of the plants"])
     assert np.isnan(heights["Plant-0, corn"]).all() and not named(panels["Stages of Plant-0, corn"])
     np.testing.assert_allclose(heights["Plant-1, bean"], [*[np.nan] * 3, *[40.0] * 9])
-    assert named(panels["Stages of Plant-1, bean"]) == ["grow", "slowed by light"]
+    assert named(panels["Stages of Plant-1, bean"]) == ["grow", "slowed by too little light"]
 
 
 def test_every_field_has_its_air_and_its_water() -> None:

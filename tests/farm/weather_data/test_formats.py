@@ -69,7 +69,7 @@ def test_missing_days_are_reported_and_filled_on_request_only(name: str, tmp_pat
     path = write(tmp_path, files.WRITERS[name]([d for i, d in enumerate(DAYS) if not 40 <= i < 45]))
     record = read_record(path)
     assert record.describe_gaps() == ["no Tmin, Tmax, T, RH, U, Rain on 5 of 730 days (2019-02-10 to 2019-02-14)"]
-    with pytest.raises(ConfigError, match=r"no Tmin.* on 5 of 730 days \(2019-02-10 to 2019-02-14\); try fill=10"):
+    with pytest.raises(ConfigError, match=r"no Tmin.* on 5 of 730 days \(2019-02-10 to 2019-02-14\); try fill: 10"):
         read_table(path)
     filled = read_table(path, fill=5)
     assert filled.calendar_years == [2019, 2020] and not np.isnan(np.stack(filled.days)).any()
@@ -124,7 +124,7 @@ def test_a_farm_takes_the_altitude_the_columns_and_the_gaps_of_a_file(tmp_path: 
     weather = Weather.named(base | {"fill": 1, "years": [2019], "columns": {"WIND": "U m/s at 10 m"}})
     assert float(weather.station) == pytest.approx(123.45) and weather.sky.days.shape == (365, 6)
     assert float(weather.sky.days[0, 4]) == pytest.approx(DAYS[0].wind * files.TO_2_M, rel=1e-4)
-    for extra, said in (({}, "try fill=10"), ({"fill": -1}, "days per year from 0 to 100, got -1"),
+    for extra, said in (({}, "try fill: 10"), ({"fill": -1}, "days per year from 0 to 100, got -1"),
                         ({"columns": {"WINDS": "U"}}, "try 'WIND'"),
                         ({"columns": {"WIND": "U kmh at 99999 m"}}, "from 0.5 to 200 m"),
         ({"columns": {"TMIN": "Tmin at 3 m"}}, "expected a height for U only")):  # fmt: skip
@@ -204,7 +204,7 @@ WRONG = [
     (files.write_power(DAYS[:3]).replace("T2M_MIN,", "T2M_MINI,"),
      "expected a column 'Tmin' (degC), got no among YEAR"),
     (files.write_power(DAYS[:3]).replace("YEAR,DOY", "YEAR,DAY"), "GHCN-Daily, got '-BEGIN HEADER-'; try"),
-    (files.write_dssat(DAYS[:3]).replace("19002", "19400"), "row 2, column 'DATE': expected a date, YYYY-MM-DD, got"),
+    (files.write_dssat(DAYS[:3]).replace("19002", "19400"), "row 2, column 'DATE': expected a date, YYYY-MM-DD or"),
     (files.write_pcse([*DAYS[:3], DAYS[0]]), "row 4, column 'DAY': expected a day after 2019-01-03, got 2019-01-01"),
     ("@DATE  SRAD  TMAX  TMIN  RAIN  DEWP\n19001   4.4   14.4    9.5   11.2\n", "row 1: expected 6 cells, as in"),
     ("@DATE  SRAD  TMAX  TMIN  RAIN\n19001   9.54 -0.20-10.40  0.00\n", "row 1: expected 5 cells, as in"),

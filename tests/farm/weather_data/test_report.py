@@ -45,6 +45,16 @@ def test_a_report_names_units_gaps_and_ranges(gappy: Path) -> None:
     assert "U mph at 10 m from wind_speed_10m_mean (mp/h)" in said and "not used: weather_code (wmo code)" in said
     assert "gap: no Tmin, Tmax, T, RH, U, Rain on 5 of 730 days (2019-02-10 to 2019-02-14)" in said
     assert "altitude of the station: 123.45 m" in said
+    assert said.endswith("a farm rejects this file, because values are missing; try fill: 10 in a farm file, which "
+                         "estimates up to 10 days a year, and RH and U")  # fmt: skip
+
+
+def test_rain_in_inches_and_radiation_have_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("Date,Tmin,Tmax,RH,U,Rain,Srad\n2013-01-01,1,9,80,2,0.1,5\n2013-01-02,1,9,80,2,0.1,5\n")
+    said = run_command("show", str(path), "--column", "Srad=ignore")
+    assert "not used: Srad; radiation is never read" in said and "rejects" not in said
+    assert "warning: less than 50 mm of rain a year; if it is in inches or cm, name the unit: Rain (inch)" in said
 
 
 def test_a_file_without_any_value_of_a_column_is_reported(tmp_path: Path) -> None:

@@ -135,11 +135,11 @@ class Soil(Entity):
         return {"water": float(self.bucket(place).capacity), "wet_surface": float(place.surface)}
 
     def about(self, place: Place) -> str:
-        """Return the first line of the docstring, the litres that a plot holds, and its nitrogen at the start."""
+        """Return the litres that a plot holds, and its nitrogen at the start."""
         capacity, wilting = (float(v) for v in self.bucket(place))
         low, high = (float(ends[NITROGEN]) for ends in (self.start.nutrients_min, self.start.nutrients_max))
         held = f"A plot holds {capacity:.4g} L at field capacity, {wilting:.4g} L when wilting"
-        return f"{super().about(place)} {held}, and starts with {low:g} to {high:g} g/m2 of nitrogen."
+        return f"{held}, and starts with {low:g} to {high:g} g/m2 of nitrogen."
 
     def bucket(self, place: Place) -> Bucket:
         """Return the capacity and the wilting point of a plot, in L: the volumes in eq. (5)."""

@@ -325,6 +325,13 @@ def test_21_ripe_fruit_is_lost_to_rain_frost_pests_and_age() -> None:
     assert int(fresh.fruits[0, 0]) == 90
 
 
+@pytest.mark.parametrize(("stage", "kept"), [(Stage.FRUIT, 90), (Stage.RIPE, math.floor(90 * math.exp(-1)))])
+def test_21_strain_on_ripe_fruit_takes_no_growing_fruit(stage: Stage, kept: int) -> None:
+    calm = Plant.named({"extends": "bean", "ripe": {"ripe_rate_sigma2": 0, "keep": {"intercept": 0}}})
+    got = growth.keep_fruits(calm, stand(1, stage, fruits=90), day(strain_harvest=1.0), grid(1))
+    assert int(got.fruits[0, 0]) == kept
+
+
 def test_21_noise_keeps_at_most_all_and_takes_a_fruit_every_other_day() -> None:
     fruits = np.asarray(growth.keep_fruits(BEAN, stand(2000, Stage.RIPE, fruits=10), day(2000), grid()).fruits)
     assert fruits.max() == 10 and float(np.mean(fruits == 10)) == pytest.approx(0.5, abs=2e-3)
