@@ -118,7 +118,7 @@ def test_a_fit_that_depends_on_the_seed_has_a_warning(
     notes = calibrate_table(farm, write(tmp_path / "t.csv", season), FREE, policy="none", seasons=4).notes
     noise = [float(note.rpartition(": ")[2]) for note in notes if note.startswith("noise of the simulation in ")]
     assert len(noise) == len(season) - 1 and max(noise) > 0
-    (note,) = [note for note in notes if "omit the noise" in note]
+    (note,) = [note for note in notes if "another seed" in note]
     assert note.startswith(f"warning: another seed finds {DEPTH} = 0.31; try more --seasons")
 
 
