@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended, validate
@@ -54,9 +55,6 @@ MAX_RATIO = 20.0
 
 MAX_HARVEST_RATIO = 5.0
 """Largest ratio of the largest observed and simulated harvest weights; a number in t/ha is 10 times that in kg/m2."""
-
-SPARE = 3
-"""Smallest number of values beyond the number of fitted parameters."""
 
 LINE_COLOURS = {"before": "#8a8a8a", "fitted": "#c44e4e", "observed": "#3b76b0"}
 
@@ -187,8 +185,9 @@ def calibrate_farm(
     time = _read_time(env, columns, start, season, bool(settings))
     values = {name: column for name, column in columns.items() if name not in ("day", "date", *settings)}
     series = [_make_series(env, name, column, time, season) for name, column in values.items()]
-    if (count := sum(len(one.day) for one in series)) < (least := len(free) + SPARE):
-        raise mismatch(f"{source}: rule 5", f"at least {least} values", count)
+    spare = (count := sum(len(one.day) for one in series)) - len(free)
+    expected = f"at least {len(free) + 1} values, because with fewer, {len(free)} parameters have no interval"
+    require(spare > 0, f"{source}: rule 5", expected, count)
     before = simulate(env, series, treatments, seasons, seed)
     for one in series:
         largest, simulated = np.abs(one.value).max(), max(np.abs(run[one.variable]).max() for run in before)
@@ -204,6 +203,9 @@ def calibrate_farm(
     notes += [f"warning: the fit hardly improves {name}; try other parameters" for name in alike]
     notes += [f"{len(treatments)} seasons, with their own {', '.join(settings)}"] * bool(settings)
     notes.append(f"{found.how}, {found.seasons} seasons")
+    notes.append(f"intervals: ± {stdtrit(spare, 0.975):.3g} standard errors ({count} values, {len(free)} free)")
+    vague = [path for path, ends in found.intervals.items() if ends == free[path]]
+    notes += [f"warning: the values hardly restrict {path}; try more values, or fewer parameters" for path in vague]
     edge = [p for p, (low, high) in free.items() if abs(found.values[p] - (low + high) / 2) >= 0.49 * (high - low)]
     notes += [f"warning: {path} = {found.values[path]:.4g} is on a bound; try a wider range" for path in edge]
     across, style = ("row", "dots") if settings else ("day", "line")
