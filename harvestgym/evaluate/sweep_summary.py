@@ -10,7 +10,7 @@ import numpy as np
 
 from harvestgym.core.view.tables import Table, format_value
 
-from .statistics import ConfidenceInterval, Summary, estimate_mean, format_mean, summarise
+from .statistics import ConfidenceInterval, Summary, estimate_mean, summarise
 
 SEED, RETURN, EPISODE = "seed", "return", "episode"
 ROW_COLUMNS = (EPISODE, RETURN, "length", "terminated", "truncated")
@@ -46,8 +46,8 @@ def summarise_settings(rows: Any, labels: Sequence[str]) -> Iterator[SettingRows
     """Yield a summary of each setting in a table of episodes; a setting is a combination of all labels except seed."""
     frame = rows.to_pandas()
     named = [name for name in labels if name != SEED and name in frame.columns]
-    numbers = [name for name in frame.columns if frame[name].dtype.kind in "fiub"]
-    numbers = [name for name in numbers if name not in (*labels, *ROW_COLUMNS)]
+    others = [name for name in frame.columns if name not in (*labels, *ROW_COLUMNS)]
+    numbers = frame[others].select_dtypes(["number", "bool"]).columns
     varied = [name for name in named if frame[name].nunique(dropna=False) > 1] or named[:1]
     alike = [name for name in varied if (name != "policy" if "policy" in varied else name == "id")]
     first: dict[tuple[str, ...], Any] = {}
@@ -65,14 +65,13 @@ def make_summary_table(rows: Any, labels: Sequence[str], title: str) -> Table:
     """Make a table with a row per setting: labels, return and difference with intervals, means of family columns."""
     settings = list(summarise_settings(rows, labels))
     names = [name for name in settings[0].means if any(np.isfinite(each.means[name]) for each in settings)][:MOST_MEANS]
-    paired = [DIFFERENCE] * any(each.difference for each in settings)
-    lines = [
-        (*each.labels.values(), str(each.episodes), str(each.returns),
-         *("" if each.difference is None else format_mean(*each.difference) for _ in paired),
-         *(format_value(each.means[name]) for name in names))
-        for each in settings
-    ]  # fmt: skip
-    return Table(title, (*settings[0].labels, "episodes", "return (95 %)", *paired, *names), lines)
+    paired, lines = any(each.difference for each in settings), list[tuple[str, ...]]()
+    for each in settings:
+        returns = [str(each.returns), *[str(each.difference or "")] * paired]
+        means = [format_value(each.means[name]) for name in names]
+        lines.append((*each.labels.values(), str(each.episodes), *returns, *means))
+    columns = ("episodes", "return (95 %)", *[DIFFERENCE] * paired, *names)
+    return Table(title, (*settings[0].labels, *columns), lines)
 
 
 def draw_summary(rows: Any, labels: Sequence[str], path: Path) -> None:

@@ -40,7 +40,7 @@ def test_differences_are_paired_by_seed_and_episode() -> None:
     assert second.difference.low > 0.4 and second.returns.low < first.returns.mean, "seen only in pairs"
     table = make_summary_table(rows, LABELS, "")
     assert table.columns == ("policy", "episodes", "return (95 %)", DIFFERENCE)
-    assert [row[-1].split(" ")[0] for row in table.rows] == ["", f"{second.difference.value:.3f}"]
+    assert [row[-1].split(" ")[0] for row in table.rows] == ["", f"{second.difference.value:.3g}"]
 
 
 def test_policies_are_compared_within_the_same_id_and_overrides() -> None:
