@@ -162,9 +162,9 @@ def find_family(path: str | Path) -> str:
 
 
 def doc(id: str, env: object = None) -> str:
-    """Return the description in a catalogue or farm file, or else the docstring of the class of `env`, on one line."""
-    text = str(_description(id).get("doc", "")).strip()
-    return text or ("" if env is None else (type(env).__doc__ or "").partition("\n")[0])
+    """Return the description in an environment's file or, without one, the goal of `env` in sentences."""
+    goal = () if env is None else family_function(id, "say_goal", lambda env: [])(env)
+    return str(_description(id).get("doc", "")).strip() or " ".join(f"{line.removesuffix('.')}." for line in goal)
 
 
 def hard(id: str) -> str:

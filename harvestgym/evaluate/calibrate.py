@@ -30,7 +30,7 @@ from harvestgym.farm.engine.observations import ObservedItem
 from harvestgym.farm.formula_parser import parse_formula
 
 from . import splits
-from .least_squares import Search, descend_or_evolve, find_standard_errors
+from .least_squares import Search, descend_or_evolve, find_half_widths
 
 
 class Series(NamedTuple):
@@ -137,7 +137,7 @@ def fit(
     start = np.asarray([float(np.ravel(leaves[place.leaf])[place.entries or 0]) for place in locations])
     began = np.clip((start - low) / (high - low), 0, 1)
     found = search(errors, began, seed if start_seed is None else start_seed)
-    best, spread = low + found.point * (high - low), 1.96 * (high - low) * find_standard_errors(errors, found.point)
+    best, spread = low + found.point * (high - low), (high - low) * find_half_widths(errors, found.point)
     ends = np.clip([best - spread, best + spread], low, high).T.tolist()
     numbers = jnp.asarray(best, jnp.float32)
     fitted = [one._replace(params=set_parameters(one.params, locations, numbers)) for one in every]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended, validate
@@ -57,9 +58,6 @@ ALTERNATING = -0.3
 
 MAX_HARVEST_RATIO = 5.0
 """Largest ratio of the largest observed and simulated harvest weights; a number in t/ha is 10 times that in kg/m2."""
-
-SPARE = 3
-"""Smallest number of values beyond the number of fitted parameters."""
 
 LINE_COLOURS = {"before": "#8a8a8a", "fitted": "#c44e4e", "observed": "#3b76b0"}
 
@@ -198,8 +196,9 @@ def calibrate_farm(
     time = _read_time(env, columns, start, season, bool(settings))
     values = {name: column for name, column in columns.items() if name not in ("day", "date", *settings)}
     series = [_make_series(env, name, column, time, season) for name, column in values.items()]
-    if (count := sum(len(one.day) for one in series)) < (least := len(free) + SPARE):
-        raise mismatch(f"{source}: rule 5", f"at least {least} values", count)
+    count = sum(len(one.day) for one in series)
+    expected = f"at least {len(free) + 1} values, because with fewer, {len(free)} parameters have no interval"
+    require(count > len(free), f"{source}: rule 5", expected, count)
     before = simulate(env, series, treatments, seasons, seed)
     _check_units(series, before)
     found, other = (fit(env, free, series, None, seasons, of, treatments=treatments) for of in (seed, seed ^ 1))
@@ -212,7 +211,7 @@ def calibrate_farm(
         numbers = (map(round_number, y) for y in points.values())
         compared += [(one.variable, *cells) for cells in zip(x.tolist(), *numbers, strict=True)]
         charts += _draw_fit(one, x, points, {} if settings else {label: runs[0] for label, runs in shown.items()})
-    across, notes = "row" if settings else "day", [*own, *_note_fit(found, free), *_compare_fits(found, other)]
+    across, notes = "row" if settings else "day", [*own, *_note_fit(found, free, count), *_compare_fits(found, other)]
     return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, across, compared)
 
 
@@ -227,7 +226,7 @@ def _check_units(series: Sequence[Series], before: Sequence[Mapping[str, np.ndar
         require(near, f"{one.variable}: rule 4", expected, f"{largest:.3g}", hint)
 
 
-def _note_fit(found: Fit, free: Mapping[str, tuple[float, float]]) -> Iterator[str]:
+def _note_fit(found: Fit, free: Mapping[str, tuple[float, float]], count: int) -> Iterator[str]:
     """Yield lines about the errors and the search, and warnings."""
     for name, rmse in found.rmse.items():
         yield f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}"
@@ -235,7 +234,11 @@ def _note_fit(found: Fit, free: Mapping[str, tuple[float, float]]) -> Iterator[s
         if rmse > 0.9 * found.rmse_before[name]:
             yield f"warning: the fit hardly improves {name}; try other parameters"
     yield f"{found.how}, {found.seasons} seasons"
+    spread = stdtrit(count - len(free), 0.975)
+    yield f"intervals: ± {spread:.3g} standard errors ({count} values, {len(free)} free)"
     for path, (low, high) in free.items():
+        if found.intervals[path] == (low, high):
+            yield f"warning: the values hardly restrict {path}; try more values, or fewer parameters"
         if abs(found.values[path] - (low + high) / 2) >= 0.49 * (high - low):
             yield f"warning: {path} = {found.values[path]:.4g} is on a bound; try a wider range"
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 Errors = Callable[[np.ndarray], np.ndarray]
 """Function from points (n, parameters) to the errors of each, (n, observations)."""
@@ -120,19 +121,21 @@ def find_slopes(errors: Errors, point: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return near[0], ((near[1:] - near[0]) / steps[:, None]).T
 
 
-def find_standard_errors(errors: Errors, point: np.ndarray) -> np.ndarray:
-    """Return the standard error of each parameter from the slopes at the best point, inf where there is no slope.
+def find_half_widths(errors: Errors, point: np.ndarray) -> np.ndarray:
+    """Return half the width of the 95 % interval of each parameter, from the slopes at the best point.
 
-    Errors of successive observations are correlated, so the variance is multiplied by (1 + a) / (1 - a), where a is
-    their autocorrelation, as for the mean of such a series.
+    It is the standard error, multiplied by the quantile of Student's t with one degree of freedom per observation
+    beyond the number of parameters; inf without such an observation, or without a slope. Errors of successive
+    observations are correlated, so the variance is multiplied by (1 + a) / (1 - a), where a is their autocorrelation,
+    as for the mean of such a series.
     """
     now, slopes = find_slopes(errors, point)
-    normal = slopes.T @ slopes
-    if np.linalg.matrix_rank(normal, 1e-9 * max(normal.max(), 1e-30)) < len(point):
+    normal, spare = slopes.T @ slopes, len(now) - len(point)
+    if spare < 1 or np.linalg.matrix_rank(normal, 1e-9 * max(normal.max(), 1e-30)) < len(point):
         return np.full(len(point), np.inf)
     alike = min(max(now[1:] @ now[:-1] / max(now @ now, 1e-30), 0.0), 0.95)
-    variance = now @ now / max(len(now) - len(point), 1) * (1 + alike) / (1 - alike)
-    return np.sqrt(variance * np.diagonal(np.linalg.inv(normal)))
+    variance = now @ now / spare * (1 + alike) / (1 - alike)
+    return stdtrit(spare, 0.975) * np.sqrt(variance * np.diagonal(np.linalg.inv(normal)))
 
 
 def _square(errors: np.ndarray) -> np.ndarray:

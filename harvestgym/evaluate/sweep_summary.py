@@ -10,48 +10,68 @@ import numpy as np
 
 from harvestgym.core.view.tables import Table, format_value
 
-from .statistics import Summary, summarise
+from .statistics import ConfidenceInterval, Summary, estimate_mean, summarise
 
-SEED, RETURN = "seed", "return"
-ROW_COLUMNS = ("episode", RETURN, "length", "terminated", "truncated")
+SEED, RETURN, EPISODE = "seed", "return", "episode"
+ROW_COLUMNS = (EPISODE, RETURN, "length", "terminated", "truncated")
 """Per-episode columns that the table does not average."""
 
+DIFFERENCE = "minus first, paired (95 %)"
 
 MOST_MEANS = 4
 """Number of the family's columns in the table; the Parquet files contain all of them."""
 
 
 class SettingRows(NamedTuple):
-    """Summary of the rows of a setting: the labels that vary, a summary of the returns, means of numeric columns."""
+    """Summary of the rows of a setting.
+
+    Attributes:
+        labels: the labels that vary.
+        episodes: number of episodes.
+        returns: a summary of the returns.
+        means: means of numeric columns.
+        difference: the mean difference from the returns of the first setting with the same labels except the policy,
+            or with the same id if there is one policy, on the seeds and episodes that both have; None without any, and
+            for the first setting.
+    """
 
     labels: dict[str, str]
     episodes: int
     returns: Summary
     means: dict[str, float]
+    difference: ConfidenceInterval | None
 
 
 def summarise_settings(rows: Any, labels: Sequence[str]) -> Iterator[SettingRows]:
     """Yield a summary of each setting in a table of episodes; a setting is a combination of all labels except seed."""
     frame = rows.to_pandas()
     named = [name for name in labels if name != SEED and name in frame.columns]
-    numbers = [name for name in frame.columns if frame[name].dtype.kind in "fiub"]
-    numbers = [name for name in numbers if name not in (*labels, *ROW_COLUMNS)]
+    others = [name for name in frame.columns if name not in (*labels, *ROW_COLUMNS)]
+    numbers = frame[others].select_dtypes(["number", "bool"]).columns
     varied = [name for name in named if frame[name].nunique(dropna=False) > 1] or named[:1]
+    alike = [name for name in varied if (name != "policy" if "policy" in varied else name == "id")]
+    first: dict[tuple[str, ...], Any] = {}
     for key, group in frame.groupby(varied, sort=False, dropna=False):
         means = {name: float(group[name].mean()) for name in numbers}
         shown = {name: format_value(value) for name, value in zip(varied, key, strict=True)}
-        yield SettingRows(shown, len(group), summarise(group[RETURN].to_numpy()), means)
+        returns = group.set_index([SEED, EPISODE])[RETURN]
+        base = first.setdefault(tuple(shown[name] for name in alike), returns)
+        pairs = (returns - base).dropna()
+        difference = estimate_mean(pairs) if base is not returns and len(pairs) else None
+        yield SettingRows(shown, len(group), summarise(returns), means, difference)
 
 
 def make_summary_table(rows: Any, labels: Sequence[str], title: str) -> Table:
-    """Make a table with a row per setting: labels, the mean return with its interval, and means of family columns."""
+    """Make a table with a row per setting: labels, return and difference with intervals, means of family columns."""
     settings = list(summarise_settings(rows, labels))
     names = [name for name in settings[0].means if any(np.isfinite(each.means[name]) for each in settings)][:MOST_MEANS]
-    lines = [
-        (*each.labels.values(), str(each.episodes), str(each.returns), *(format_value(each.means[n]) for n in names))
-        for each in settings
-    ]
-    return Table(title, (*settings[0].labels, "episodes", "return (95 %)", *names), lines)
+    paired, lines = any(each.difference for each in settings), list[tuple[str, ...]]()
+    for each in settings:
+        returns = [str(each.returns), *[str(each.difference or "")] * paired]
+        means = [format_value(each.means[name]) for name in names]
+        lines.append((*each.labels.values(), str(each.episodes), *returns, *means))
+    columns = ("episodes", "return (95 %)", *[DIFFERENCE] * paired, *names)
+    return Table(title, (*settings[0].labels, *columns), lines)
 
 
 def draw_summary(rows: Any, labels: Sequence[str], path: Path) -> None:

@@ -133,7 +133,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         units: the scale of actions and observations, and whether an action is a quota or a rate.
         shows_year: whether the year is observed after the stock, as a fraction of the horizon.
         assessment_interval: years between assessments; an action sets the quota for all of them.
-        catch_constraint: the largest change of a quota, as a fraction of the last quota; None for no limit.
+        catch_constraint: the largest change of a quota at an assessment, as a fraction of the last; None for no limit.
         order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (gym_fishing: x' = z f(x) - h).
         expert: the expert's tuned rule, or None (not part of the structure).
     """

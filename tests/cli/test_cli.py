@@ -127,6 +127,20 @@ def test_show_prints_the_condition_that_ends_an_episode() -> None:
     assert "Plant-0.global_stage in [harvested, dead]" in " ".join(run_command("show", ID, "rules").split())
 
 
+@pytest.mark.parametrize(
+    ("text", "goal"),
+    [
+        ("extends: farm/bean-1x1-v0\nrules: {horizon#day: 100}\n", "1 point for each kg harvested. .* 100 days"),
+        ("extends: fishing/logistic-v0\nTmax: 30\n", "The score is the sum of the catches .* 30 years"),
+        ("extends: forager/weather-v0\ndoc: Mine.\n", "mine.yaml  Mine."),
+    ],
+)
+def test_show_describes_a_file_without_doc_by_its_goal(text: str, goal: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    shown = " ".join(run_command("show", str(tmp_path / "mine.yaml")).split("Gymnasium spaces")[0].split("\n"))
+    assert re.search(goal, shown), shown
+
+
 def test_show_prints_units_ranges_and_sources() -> None:
     text = run_command("show", ID, "all")
     for part in ("air_temperature/max#°C", "available_Water#L", "watering_discrete", "FAO-56", "global_stage"):

@@ -33,7 +33,7 @@ def run(*arguments: object) -> tuple[int, str]:
 def test_a_sweep_runs_once_and_prints_a_summary(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     code, text = run("run", file, "--out", out)
-    assert code == 0 and "4 cases run, 0 found" in text and "return (95 %)" in text
+    assert code == 0 and "4 cases run, 0 found" in text and "return (95 %)" in text and "minus first" in text
     assert (out / "summary.png").stat().st_size > 1000
     assert read(out).num_rows == 4 * 5
     code, text = run("run", "--out", out, file)

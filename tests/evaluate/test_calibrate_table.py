@@ -122,6 +122,18 @@ def test_a_fit_that_depends_on_the_seed_has_a_warning(
     assert note.startswith(f"warning: another seed finds {DEPTH} = 0.31; try more --seasons")
 
 
+def test_one_value_more_than_parameters_is_enough(farm: str, season: dict[str, Any], tmp_path: Path) -> None:
+    """Two values give the depth and an interval of 12.7 standard errors; three say nothing about the size."""
+    few = {name: season[name][:2] for name in ("day", WATER)}
+    depth = {DEPTH: FREE[DEPTH]}
+    found = calibrate_table(farm, write(tmp_path / "t.csv", few), depth, policy="none", seasons=4)
+    assert "intervals: ± 12.7 standard errors (2 values, 1 free)" in found.notes
+    few = {name: season[name][:3] for name in ("day", WATER)}
+    both = calibrate_table(farm, write(tmp_path / "t.csv", few), FREE, policy="none", seasons=4)
+    assert f"warning: the values hardly restrict {MAX_SIZE}; try more values, or fewer parameters" in both.notes
+    assert both.rows[1][3:] == FREE[MAX_SIZE]
+
+
 FARM_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "another unit in the name": ({WATER.replace("#L", "#mm"): range(10)}, "try 'available_Water#L'"),
     "no such variable": ({"colour": range(10)}, "rule 1.*entity"),
@@ -134,7 +146,7 @@ FARM_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "no values": ({WATER: [None] * 10}, "rule 3.*got none"),
     "a value below the range": ({WATER: [-5.0, *range(9)]}, "rule 3.*from 0 to"),
     "another unit of the values": ({WATER: [1000.0 * i for i in range(10)]}, "rule 4: expected values in the unit"),
-    "too few values": ({WATER: [1.0, 2.0, *[None] * 8], SIZE: [0.3, 0.6, *[None] * 8]}, "rule 5.*at least 5.*got 4"),
+    "too few values": ({WATER: [1.0, 2.0, *[None] * 8], SIZE: None}, "rule 5: expected at least 3 values, .*, got 2"),
 }
 
 

@@ -12,8 +12,8 @@ from harvestgym.evaluate.least_squares import (
     descend,
     descend_or_evolve,
     evolve,
+    find_half_widths,
     find_slopes,
-    find_standard_errors,
 )
 
 TIMES = np.linspace(0, 3, 25)
@@ -75,7 +75,7 @@ def test_a_parameter_without_effect_is_not_settled_and_has_no_interval() -> None
     errors: Errors = lambda points: curve(points * [1, 0] + [[0, 0.3]]) - curve(TRUTH[None])  # noqa: E731
     found = descend(errors, np.array([0.1, 0.5]), seed=0)
     assert not found.settled and found.loss < 1e-6
-    assert np.isinf(find_standard_errors(errors, found.point)).all()
+    assert np.isinf(find_half_widths(errors, found.point)).all()
 
 
 def test_slopes_are_those_of_the_curve() -> None:
@@ -95,5 +95,15 @@ def test_intervals_contain_the_truth_as_often_as_they_say(alike: float) -> None:
             noise[i] = alike * noise[i - 1] + np.sqrt(1 - alike**2) * noise[i]
         errors = partial(differ, noise=noise)
         found = descend(errors, np.array([0.5, 0.5]), seed=0)
-        inside.append(np.abs(found.point - TRUTH) < 1.96 * find_standard_errors(errors, found.point))
+        inside.append(np.abs(found.point - TRUTH) < find_half_widths(errors, found.point))
     assert (np.mean(inside, axis=0) > (0.9 if alike == 0 else 0.75)).all() and np.mean(inside) < 0.99
+
+
+@pytest.mark.parametrize("values", [2, 3, 4])
+def test_intervals_from_few_observations_are_wide_enough(values: int) -> None:
+    """The means of 2000 samples; without a value beyond the number of parameters, there is no interval."""
+    noise = 0.01 * np.random.default_rng(0).normal(size=(2000, values))
+    means = noise.mean(1, keepdims=True) + 0.5
+    widths = [find_half_widths(lambda points, e=e: points - 0.5 - e, m)[0] for e, m in zip(noise, means, strict=True)]
+    assert np.mean(np.abs(means[:, 0] - 0.5) < widths) > 0.93
+    assert np.isinf(find_half_widths(lambda points: points - 0.5, np.array([0.5]))).all()

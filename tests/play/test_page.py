@@ -138,7 +138,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: Se
                 seen.page.keyboard.press("Enter")
                 days += 1
             else:
-                seen.page.click(part("week"))
+                seen.page.click(part("skip-7"))
                 days += 7
             wait_for_text(seen, "day", f"day {days} of")
             if not sprouted and known(seen, "Bean stage") == "grow":
@@ -245,7 +245,7 @@ def test_fishery_ends_with_the_optimum(browser: Any, games: Servers) -> None:
         for year in range(2, 4):
             seen.page.click(part("go"))
             wait_for_text(seen, "day", f"Year {year}")
-        seen.page.click(part("span"))
+        seen.page.click(part("skip-10"))
         wait_for_text(seen, "day", "Year 13")
         seen.shot("play-fishing", whole=False)
         seen.page.click(part("go"))
@@ -258,6 +258,43 @@ def test_fishery_ends_with_the_optimum(browser: Any, games: Servers) -> None:
         mine, _, best, idle = (float(value) for value in row[1:])
         assert best > mine > 14 * 0.07, "the catches, and the stock that remains"
         assert mine > idle
+    seen.check()
+
+
+@pytest.mark.parametrize(
+    ("game", "buttons"),
+    [
+        ("farm", ["go", "new", "skip-7", "skip-220"]),
+        pytest.param("fishing", ["go", "new", "skip-10"], marks=long),
+        pytest.param("forager", ["go", "new"], marks=long),
+    ],
+)
+def test_keys_reach_a_single_step_before_many_and_act_once(
+    browser: Any, games: Servers, game: str, buttons: list[str]
+) -> None:
+    with visit(browser, games[game].url) as seen:
+        seen.page.locator("summary").wait_for()
+        order: list[str] = []
+        while not order or order[-1] != buttons[-1]:
+            seen.page.keyboard.press("Tab")
+            order.append(seen.page.evaluate("document.activeElement.dataset.part ?? ''"))
+        assert order[-len(buttons) :] == buttons and not set(order[: -len(buttons)]) & set(buttons)
+        expanded = seen.page.locator(f"{part('goal')}[open]")
+        seen.page.focus("summary")
+        seen.page.keyboard.press("Enter")
+        expanded.wait_for(state="detached")
+        seen.page.keyboard.press("Enter")
+        expanded.wait_for()
+        seen.page.click(part("new"))
+        seen.page.wait_for_function("document.activeElement.contains(document.querySelector('[data-part=begin]'))"
+                                    "&& document.activeElement !== document.body")  # fmt: skip
+        seen.page.keyboard.press("Enter")
+        seen.page.get_by_role("button", name="Continue").click()
+        seen.page.locator(part("begin")).wait_for(state="detached")
+        assert expanded.count(), "the first move collapses the goal"
+        if game != "forager":
+            seen.page.keyboard.press("Enter")
+            wait_for_text(seen, "day", "Year 1|day 1 of")
     seen.check()
 
 

@@ -119,11 +119,12 @@ class WeatherTable:
         found: dict[str, list[str]] = {}
         for column, values in zip(COLUMNS, self.days, strict=True):
             if len(rows := np.flatnonzero(np.isnan(values))):
-                text = f"on {len(rows)} of {len(self)} days ({self._list_gaps(rows, most)})"
+                text = f"on {len(rows)} of {len(self)} days ({self.name_days(rows, most)})"
                 found.setdefault(text, []).append(column.name)
         return [f"no {', '.join(names)} {text}" for text, names in found.items()]
 
-    def _list_gaps(self, rows: np.ndarray, most: int) -> str:
+    def name_days(self, rows: np.ndarray, most: int) -> str:
+        """Name rows by their dates, or by their numbers in a table without dates; the first `most` runs of them."""
         gaps = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
         ends = [[str(self.find_date(int(row)) or f"row {row + 1}") for row in (gap[0], gap[-1])] for gap in gaps]
         listed = [" to ".join(dict.fromkeys(pair)) for pair in ends[:most]]

@@ -23,7 +23,6 @@ ARROW_STEPS = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "A
 WEATHER: dict[str, str] = read_file(Path(__file__).with_name("weather.yaml"))
 """The weather variables that are always shown, in order, and their names."""
 
-WEEK = 7
 MOST_DESCRIBED = 6
 """Maximum number of actions with a visible description; if there are more, tooltips describe them."""
 
@@ -40,6 +39,7 @@ class FarmPage(Page):
         self.field, self.plot = 0, (0, 0)
         self.ticked: set[int] = set()
         self.picked: dict[tuple[int, int], int] = {}
+        self.skips = {"Let 7 days pass": 7, "Go to the end": session.days}
 
     def tallies(self) -> list[tuple[str, str]]:
         return [(name, f"{value:+.3f}") for name, value in self.session.accounts.items() if abs(value) > 5e-7]
@@ -244,9 +244,5 @@ class FarmPage(Page):
                         button("✕", remove, "remove", f"remove-{i}", aria_label="take it off the list")
             if not self.session.orders:
                 words("p", "No orders yet.", "quiet")
-                with box("div", "buttons"):
-                    button(f"Let {WEEK} days pass", self.guarded(lambda: self.advance(WEEK)), "quiet", "week")
-                    to_end = self.guarded(lambda: self.advance(self.session.days))
-                    button("Go to the end of the season", to_end, "quiet", "to-end")
-                    if self.session.yesterday:
-                        button("As yesterday", self.guarded(self.session.repeat), "quiet", "repeat")
+                if self.session.yesterday:
+                    button("As yesterday", self.guarded(self.session.repeat), "quiet", "repeat")

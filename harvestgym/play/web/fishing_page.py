@@ -11,12 +11,10 @@ from harvestgym.core.view.scene import Chart, Line, Map
 from harvestgym.fishing.view.scene import STOCK_COLOURS
 from harvestgym.play.start_session import FishingSession
 
-from .elements import box, button, card, chart, columns, image, legend, map_image, number, words
+from .elements import box, card, chart, columns, image, legend, map_image, number, words
 from .page import Page
 
 CATCH_COLOUR = "#d55e00"
-SPAN = 10
-"""Number of years for which the button repeats a decision."""
 
 
 class FishingPage(Page):
@@ -24,6 +22,7 @@ class FishingPage(Page):
 
     go = "End the year"
     parts, lasting = ("year", "course", "news", "share"), ("doing",)
+    skips = {"Let 10 years pass like this": 10}
 
     def __init__(self, session: FishingSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
@@ -103,7 +102,6 @@ class FishingPage(Page):
             for target in range(self.session.env.units.targets):
                 self._slider(target)
             self.share()
-            button(f"Let {SPAN} years pass like this", self.guarded(lambda: self.advance(SPAN)), "quiet", "span")
 
     def _slider(self, target: int) -> None:
         """Show a slider up to about the observed stock, and a number field for any quota; Enter ends the year."""
@@ -117,8 +115,8 @@ class FishingPage(Page):
             exact = ui.number(min=0.0, max=most, step=step, value=self.amounts[target])
             slider.props(f'label data-part=slider-{target} aria-label="{self.session.question}"')
             exact.props(f'dense outlined data-part=amount-{target} aria-label="{self.session.question}"')
-            exact.on("keyup.enter", self.guarded(self.advance))
             for control in (slider, exact):
+                control.on("keyup.enter", self.guarded(self.advance))
                 control.on_value_change(lambda e: self._decide(target, e.value, slider, exact))
 
     def _decide(self, target: int, amount: float | None, *controls: ui.slider | ui.number) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -46,6 +47,9 @@ class Page:
 
     lasting: tuple[str, ...] = ()
     """Those that are redrawn only at the start and at the end: a click or a key during redrawing would be lost."""
+
+    skips: Mapping[str, int] = {}
+    """The texts of the buttons that perform the main action several times, and how often."""
 
     def __init__(self, session: Session, folder: Path, scratch: Path) -> None:
         self.session: Any = session
@@ -92,15 +96,19 @@ class Page:
             self.body()
         with box("footer", "bar"):
             self.bar()
+            # No button is recreated, because a click during this would be lost. Tab reaches a single step first, and
+            # a harmless button between it and those that cannot be undone.
             with box("div", "buttons"):
-                button("New", self._ask_seed, "quiet", "new", title="Begin another episode")
-                # Only one of the two is visible; neither is recreated, because a click during this would be lost.
-                go = button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")
+                go = [button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")]
                 save = button("Save as demonstration", self.guarded(self._save), "main-button", "save")
-        go.bind_visibility_from(self, "finished", value=False)
+                button("New", self._ask_seed, "quiet", "new", title="Begin another episode")
+                for text, steps in self.skips.items():
+                    go.append(button(text, self.guarded(partial(self.advance, steps)), "quiet", f"skip-{steps}"))
         save.bind_visibility_from(self, "finished")
+        for one in go:
+            one.bind_visibility_from(self, "finished", value=False)
         self._start_comparison()
-        ui.keyboard(on_key=self._key, repeating=True)
+        ui.keyboard(on_key=self._key).props["ignore"] += ["a", "div", "summary"]  # these have their own use of Enter
 
     def goal(self) -> None:
         """Show the goal and the scoring; the first move collapses them."""

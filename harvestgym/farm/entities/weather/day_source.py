@@ -58,7 +58,8 @@ def replay_table(table: WeatherTable) -> Replay:
     Raises ConfigError if the table covers less than a year: an episode may start on any day of the year.
     """
     if len(table) < YEAR:
-        raise mismatch(table.name, f"a year or more ({YEAR} days)", len(table), "more days, or `generate: true`")
+        got = f"{len(table)} ({table.name_days(np.arange(len(table)), 1)})"
+        raise mismatch(table.name, f"a year or more ({YEAR} days)", got, "docs/weather.md, A record of one season")
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
     start, year = np.int32(table.start_day), np.int32(-1)
     return Replay(days=days, start_day=start, occurrence=table.rain_kind == "occurrence", year=year)  # pyright: ignore[reportArgumentType]

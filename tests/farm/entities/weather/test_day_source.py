@@ -55,8 +55,10 @@ def test_rows_follow_each_other_and_the_same_date_of_the_first_year_follows_the_
 
 def test_a_year_is_enough() -> None:
     assert len(replay_table(table(YEAR)).days) == YEAR
-    with pytest.raises(ConfigError, match=r"mine: expected a year or more \(365 days\), got 364"):
+    with pytest.raises(ConfigError, match=r"mine: expected a year or more \(365 days\), got 364 \(row 1 to row 364\)"):
         replay_table(table(YEAR - 1))
+    with pytest.raises(ConfigError, match=r"got 214 \(2023-04-01 to 2023-10-31\); try docs/weather.md"):
+        replay_table(table(214, start_day=91, start_year=2023))
     assert list(changed(REPLAY, days=REPLAY.days[:YEAR]).check()) == []
     for wrong in (REPLAY.days[: YEAR - 1], REPLAY.days[:, :5], REPLAY.days[:, 0]):
         assert len(list(changed(REPLAY, days=wrong).check())) == 1
