@@ -17,7 +17,7 @@ from harvestgym.registry import FARM_SUFFIXES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from harvestgym.core.view.tables import Report, Table
+    from harvestgym.core.view.tables import Table, Tabular
 
 PIPE_WIDTH = 200
 """Width of output to a file or a pipe, in columns."""
@@ -83,7 +83,7 @@ def print_table(table: Table, console: Console | None = None, cut: bool = False)
     console.print(drawn)
 
 
-def print_result(result: Report) -> None:
+def print_result(result: Tabular) -> None:
     """Print the table of a result and the lines below it."""
     print_table(result.to_table())
     for line in result.describe():

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from .errors import mismatch, require, unknown
 
-Value = TypeVar("Value")
+LazyValue = TypeVar("LazyValue")
 
 TARGET_FORM = "package.module:name"
 
@@ -57,14 +57,14 @@ def export_lazily(package: str, targets: Mapping[str, str]) -> tuple[Callable[[s
     return load_attribute, lambda: sorted(sys.modules[package].__all__)
 
 
-class LazyMapping(Mapping[str, Value]):
+class LazyMapping(Mapping[str, LazyValue]):
     """Values by name; each is made at its first use."""
 
-    def __init__(self, makers: Mapping[str, Callable[[], Value]]) -> None:
+    def __init__(self, makers: Mapping[str, Callable[[], LazyValue]]) -> None:
         self._makers = makers
         self._make = cache(lambda name: makers[name]())
 
-    def __getitem__(self, name: str) -> Value:
+    def __getitem__(self, name: str) -> LazyValue:
         return self._make(name)
 
     def __iter__(self) -> Iterator[str]:

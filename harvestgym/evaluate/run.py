@@ -24,7 +24,7 @@ from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_p
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
-from harvestgym.core.view.tables import Report, Table
+from harvestgym.core.view.tables import Table, Tabular
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.wrappers import find_layer, unwrapped
 from harvestgym.core.yaml_io import read_file
@@ -46,7 +46,7 @@ REPR_WIDTH = 390
 
 
 @dataclass(frozen=True)
-class Evaluation(Report):
+class Evaluation(Tabular):
     """Episodes of one policy on one id.
 
     Attributes:
@@ -117,7 +117,7 @@ class Evaluation(Report):
         return [interval] * (len(self.returns) > 1) + counts + meanings + [*self.notes]
 
 
-class Comparison(Report, dict[str, Evaluation]):
+class Comparison(Tabular, dict[str, Evaluation]):
     """Evaluations of several policies on the same episodes, by name."""
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harvestgym.core.errors import require
-from harvestgym.core.view.tables import Report, Table
+from harvestgym.core.view.tables import Table, Tabular
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.registry import spec as spec_of
 
@@ -47,7 +47,7 @@ class ReferenceReturn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PolicyScore(Report):
+class PolicyScore(Tabular):
     """The result of a policy on held-out seasons of an id.
 
     Attributes:

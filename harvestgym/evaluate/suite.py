@@ -23,7 +23,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_count, check_each_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy
-from harvestgym.core.view.tables import Report, Table, round_number
+from harvestgym.core.view.tables import Table, Tabular, round_number
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.registry import family_function
@@ -72,7 +72,7 @@ class Anchor(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SuiteResult(Report):
+class SuiteResult(Tabular):
     """The result of a policy on the core suite.
 
     Attributes:

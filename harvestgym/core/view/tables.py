@@ -33,7 +33,7 @@ class Table(NamedTuple):
         return f"<table><caption>{escape(self.title)}</caption>{f'<tr>{heads}</tr>' * bool(heads)}{rows}</table>"
 
 
-class Report:
+class Tabular:
     """A result that notebooks show as a table, with a few lines below it."""
 
     def to_table(self) -> Table:
