@@ -39,7 +39,9 @@ CatchRule = Callable[[Any, Array], Array]
 
 @dataclass(frozen=True)
 class _ByRule:
-    """A rule as the `act` function of a policy; its numbers and the law are weights, and the carry is the year.
+    """A rule as the `act` function of a policy; its numbers and the law are weights.
+
+    If the weights have numbers for the first and for the last year, the carry is the year.
 
     Attributes:
         stocks: number of observed stocks that the rule is given, starting with those that are fished.
@@ -49,14 +51,17 @@ class _ByRule:
     rule: CatchRule
     stocks: int
 
-    def __call__(self, ends: Any, law: GrowthLaw, year: Array, obs: Array, key: Array) -> tuple[Any, Any]:
-        share = jnp.minimum(year / jnp.float32(self.env.params.horizon), 1.0)
-        numbers = jax.tree.map(lambda first, last: first + share * (last - first), *ends)
+    def __call__(self, ends: Any, law: GrowthLaw, carry: Any, obs: Array, key: Array) -> tuple[Any, Any]:
+        numbers, *later = ends
+        if later:
+            share = jnp.minimum(carry / jnp.float32(self.env.params.horizon), 1.0)
+            numbers = jax.tree.map(lambda first, last: first + share * (last - first), numbers, *later)
+            carry = carry + 1
         units, survey = self.env.units, self.env.units.survey(obs)
         survey = survey[:-1] if self.env.shows_year else survey
         there = (survey if self.env.order == "harvest first" else law(survey))[: self.stocks]
         catch, fished = self.rule(numbers, there), there[: units.targets]
-        return year + 1, units.action(catch / jnp.maximum(fished, 1e-12) if units.control == "rate" else catch)
+        return carry, units.action(catch / jnp.maximum(fished, 1e-12) if units.control == "rate" else catch)
 
 
 def policy(
@@ -68,9 +73,10 @@ def policy(
     of a survey, by default one for each target.
     """
     check_core(env, "control", FishingModel)
-    ends = tuple(tuple(map(_to_weight, end)) for end in (numbers, last or numbers))
+    ends = tuple(tuple(map(_to_weight, end)) for end in (numbers, last) if end is not None)
     law = jax.tree.map(jnp.asarray, env.params.law)
-    return Policy(jnp.int32(0), Partial(_ByRule(env, rule, stocks or env.units.targets), ends, law))
+    start = () if last is None else jnp.int32(0)
+    return Policy(start, Partial(_ByRule(env, rule, stocks or env.units.targets), ends, law))
 
 
 def _to_weight(number: Any) -> Array:

@@ -62,6 +62,9 @@ STOCK_GROWTH: dict[str, tuple[int, Callable[..., Any]]] = {
 LEAST = 1e-9
 """Lower limit of the growth factor, because a law under which a stock dies out cannot explain a biomass above 0."""
 
+STEP = 1e-5
+"""Step of a parameter in the finite differences for gradients."""
+
 WIDE_STEP = 3e-4
 """Step of a parameter in the finite differences for second derivatives."""
 
@@ -257,13 +260,19 @@ def _fit_model(model: str, x: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, fl
 
     nll = partial(_find_nll, model, x, c)
 
+    def evaluate(point: np.ndarray) -> tuple[float, np.ndarray]:
+        steps = STEP * np.eye(len(point))
+        found = nll(point + np.concatenate([0 * steps[:1], steps, -steps]))
+        above, below = found[1:].reshape(2, -1)
+        return found[0], (above - below) / (2 * STEP)
+
     def find_start(scale: float) -> np.ndarray:
         table = _transform(model, {**FIRST_VALUES, "K": (scale,)})
         grid = np.stack(np.meshgrid(*table), axis=-1).reshape(-1, len(table))
         return grid[np.argmin(nll(grid))]
 
-    options: Any = {"jac": "3-point", "method": "L-BFGS-B", "bounds": _transform(model, BOUNDS)}
-    tries = [minimize(nll, find_start(scale), **options) for scale in FIRST_VALUES["K"]]
+    options: Any = {"jac": True, "method": "L-BFGS-B", "bounds": _transform(model, BOUNDS)}
+    tries = [minimize(evaluate, find_start(scale), **options) for scale in FIRST_VALUES["K"]]
     return min(((one.x, float(one.fun)) for one in tries), key=itemgetter(1))
 
 
