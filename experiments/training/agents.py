@@ -187,11 +187,11 @@ class Imitation(MapPpo):
 
     files = "examples/map_imitation.py", "examples/map_ppo.py"
     uses_expert = True
-    most_steps = 409_600
+    most_steps = 245_760
 
     def settings(self, id: str, env: Env[Any, Any]) -> Any:
         own = map_ppo.Settings(rate=3e-4, entropy=0.0, num_envs=8, num_steps=512)
-        return Namespace(**vars(own), imitate=80, imitation_rate=2e-3, keep=1.0)
+        return Namespace(**vars(own), imitate=40, imitation_rate=2e-3, keep=1.0)
 
     def count_steps(self, env: Env[Any, Any], settings: Any) -> int:
         return settings.num_envs * settings.num_steps * (settings.imitate + settings.updates)
