@@ -30,6 +30,8 @@ from harvestgym.evaluate.tune import find_costs
 from harvestgym.farm import MapFarm
 from harvestgym.registry import spec as spec_of
 
+from . import stable_baselines
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -74,10 +76,12 @@ class Agent:
     Attributes:
         files: the files that contain the learner, relative to the root of the clone.
         uses_expert: whether it starts from the expert, whose tuned numbers then belong to its key.
+        most_steps: the most environment steps of a training run, where a slow learner has less than the budget.
     """
 
     files: ClassVar[tuple[str, ...]]
     uses_expert: ClassVar[bool] = False
+    most_steps: ClassVar[int | None] = None
 
     @cached_property
     def source(self) -> str:
@@ -178,6 +182,28 @@ def draw_order(weights: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any
     return memory, map_ppo.draw(weights, obs, key).order
 
 
+class Imitation(MapPpo):
+    """Imitation of the expert in the agent's own states, and then PPO, on maps; only training needs the expert."""
+
+    files = "examples/map_imitation.py", "examples/map_ppo.py"
+    uses_expert = True
+    most_steps = 245_760
+
+    def settings(self, id: str, env: Env[Any, Any]) -> Any:
+        own = map_ppo.Settings(rate=3e-4, entropy=0.0, num_envs=8, num_steps=512)
+        return Namespace(**vars(own), imitate=40, imitation_rate=2e-3, keep=1.0)
+
+    def count_steps(self, env: Env[Any, Any], settings: Any) -> int:
+        return settings.num_envs * settings.num_steps * (settings.imitate + settings.updates)
+
+    def train(self, id: str, env: Env[Any, Any], settings: Any, seed: int) -> Found:
+        farm: Any = MapFarm(env)  # pyright: ignore[reportArgumentType]
+        own = map_ppo.Settings(**{field.name: getattr(settings, field.name) for field in fields(map_ppo.Settings)})
+        school = map_imitation.Taught(map_ppo.Diary(farm), policy_named(id, env, "expert"))
+        curve, found = map_imitation.train_seed(id, school, own, settings, seed)
+        return curve, found["agent"]
+
+
 class Residual(Agent):
     """PPO that starts from the expert, on the map interface; its orders are sampled, as on the leaderboard."""
 
@@ -257,12 +283,34 @@ class MaskedDqn(Agent):
         return dqn.Masked(env), dqn.make_policy(weights)
 
 
+class StableBaselinesPpo(Agent):
+    """PPO of Stable-Baselines3 on an id of each family."""
+
+    files = ("experiments/training/stable_baselines.py",)
+    most_steps = 204_800
+    ids: ClassVar[tuple[str, ...]] = "farm/pests-weeds-1x1-v0", "fishing/us-stocks-v0", "forager/two-biome-v0"
+
+    def fits(self, id: str, env: Env[Any, Any]) -> bool:
+        return id in self.ids
+
+    def settings(self, id: str, env: Env[Any, Any]) -> Any:
+        return stable_baselines.Settings(gamma=1.0 if is_farm(id) else 0.99)
+
+    def train(self, id: str, env: Env[Any, Any], settings: Any, seed: int) -> Found:
+        return stable_baselines.train(end(env), settings, splits.split(id, "train").seed(seed), seed)
+
+    def enter(self, id: str, env: Env[Any, Any], settings: Any, weights: Any) -> tuple[Env[Any, Any], Policy]:
+        return end(env), stable_baselines.make_policy(env, weights)
+
+
 AGENTS: dict[str, tuple[Agent, ...]] = {
     "ppo": (MapPpo(), FlatPpo()),
     "recurrent": (RecurrentPpo(),),
     "dqn": (MaskedDqn(),),
     "residual": (Residual(),),
     "evolution": (Evolution(),),
+    "imitation": (Imitation(),),
+    "sb3-ppo": (StableBaselinesPpo(),),
 }
 """The learners of each agent; the first that fits an id trains on it."""
 
@@ -308,7 +356,7 @@ def change(settings: Any, values: Mapping[str, Any]) -> Any:
 
 def choose_settings(agent: Agent, id: str, steps: int, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return an agent's settings with some changes, with as many updates as the environment steps allow."""
-    env = make_school(id)
+    env, steps = make_school(id), min(steps, agent.most_steps or steps)
     settings = change(agent.settings(id, env), changes)
     one, two = (agent.count_steps(env, change(settings, {"updates": updates})) for updates in (1, 2))
     return vars(change(settings, {"updates": max((steps - one) // (two - one), 0) + 1}))
