@@ -20,6 +20,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert
+
 import harvestgym
 
 DOCS = Path(__file__).resolve().parent
@@ -38,6 +41,8 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ex
 
 # Pages are Markdown that GitHub shows as well: a link is a path, and `#the-study` is the heading "The study".
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"  # which browsers draw without a script
 smartquotes = False
 nb_execution_mode = os.environ.get("HARVESTGYM_NOTEBOOKS", "off")
 nb_execution_timeout = 600
@@ -130,8 +135,16 @@ def skip_field(app: Any, what: str, name: str, item: Any, skip: bool, options: A
     return True if str(getattr(item, "__doc__", "")).startswith("Alias for field number") else None
 
 
+def write_math(writer: Any, node: Any) -> None:
+    """Write a formula as MathML."""
+    display = "inline" if node.tagname == "math" else "block"
+    writer.body.append(convert(node.astext(), display=display))
+    raise SkipNode
+
+
 def setup(app: Any) -> None:
     """Connect the functions of this file."""
+    app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("builder-inited", make_pages)
     app.connect("autodoc-skip-member", skip_field)
     app.connect("source-read", read_page)

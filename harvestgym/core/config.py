@@ -182,10 +182,10 @@ _ONE_NUMBER = (int, float, np.generic)
 
 def check_number(meta: Meta, value: Any) -> Any:
     """Return a number from a file, with or without a source, if the parameter allows it; raise ValueError otherwise."""
-    return check_numbers(meta, _unwrapped(value), _ONE_NUMBER)
+    return check_numbers(meta, _unwrapped(value), kinds=_ONE_NUMBER)
 
 
-def check_numbers(meta: Meta, value: Any, kinds: tuple[type, ...] = (*_ONE_NUMBER, tuple, np.ndarray)) -> Any:
+def check_numbers(meta: Meta, value: Any, *, kinds: tuple[type, ...] = (*_ONE_NUMBER, tuple, np.ndarray)) -> Any:
     """Return a number or an array unchanged if the parameter allows its values; raise ValueError otherwise.
 
     Values from files, constructors and overrides are all checked here. Values traced by JAX are not checked.
