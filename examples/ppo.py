@@ -359,7 +359,10 @@ def main() -> None:
         parser.error(f"--seeds: expected 1 or more, got {args.seeds}")
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     for id in args.id:
+        print(f"{id}: training; 100 updates take a minute or two", flush=True)
         for report in compare(id, settings, args.seeds, args.seasons, args.split):
+            name, score = list(report["scores"].items())[-1]
+            print(f"  {name} is trained and earns {score['mean']:.3f}", flush=True)
             if args.out is not None:
                 args.out.mkdir(parents=True, exist_ok=True)
                 (args.out / f"ppo-{report['id'].replace('/', '-')}.json").write_text(json.dumps(report) + "\n")
