@@ -94,10 +94,13 @@ class TextGame:
     def _start(self, session: Session) -> None:
         self.session = session
         self.view: TextView = next(view for family, view in VIEWS.items() if isinstance(session, family))(session)
-        self.messages: list[str] = []
-        """The messages of this episode; with the seed, they reproduce it."""
         self.said: list[ChatMessage] = []
         """The messages and the answers."""
+
+    @property
+    def messages(self) -> list[str]:
+        """The messages of this episode; with the seed, they reproduce it."""
+        return [one.text for one in self.said if one.sender == PLAYER]
 
     def again(self, seed: int) -> TextGame:
         """Return another game of the same environment, which shares its compiled programs."""
@@ -126,7 +129,7 @@ class TextGame:
             raise TypeError(f"step: expected a message in text, got {message!r}")
         if self.session.over:
             return self._reply(["The episode has ended."], 0.0, 0, {"mistakes": [], "ignored": []})
-        self.messages.append(message)
+        self.said.append(ChatMessage(self.session.steps, PLAYER, message))
         said, mistakes, ignored = list[str](), list[str](), list[str]()
         notes = {"mistakes": mistakes, "ignored": ignored}
         before, points, lines = self.session.steps, self.session.total, list_lines(message)
@@ -155,7 +158,7 @@ class TextGame:
             said.append(shorten(f"Ignored: {', '.join(map(repr, ignored))}.", MOST_QUOTED, placeholder=" ..."))
         said += [f"Only the first {MOST_LINES} lines of the message were read."] * (len(lines) > MOST_LINES)
         reply = self._reply(said, self.session.total - points, self.session.steps - before, notes)
-        self.said += [ChatMessage(before, PLAYER, message), ChatMessage(self.session.steps, GAME, reply.text)]
+        self.said.append(ChatMessage(self.session.steps, GAME, reply.text))
         return reply
 
     def _suggest(self, text: str) -> str:
