@@ -124,12 +124,11 @@ def ripened(record: dict[str, np.ndarray]) -> float:
 
 @long
 def test_no_tender_crop_survives_a_winter_in_lille(sowings: Sowings) -> None:
-    """Beans and tomatoes die in the seed or of cold; of maize, which endures a little more, next to none is left."""
-    for crop, most in (("bean", 0.0), ("tomato", 0.01), ("corn", 0.05)):
+    """Their seeds stay in the cold soil until they are too old; a seedling that comes up dies of cold."""
+    for crop in ("bean", "tomato", "corn"):
         record = sowings[crop, JANUARY]
-        assert ripened(record) <= most, crop
-        died = {CAUSES[cause] for cause in record["cause"].max(-1)}
-        assert died <= {"seed: age", "grow: cold", "bloom: cold", "fruit: cold", "none"} and "grow: cold" in died, crop
+        assert ripened(record) == 0, crop
+        assert {CAUSES[cause] for cause in record["cause"].max(-1)} <= {"seed: age", "grow: cold"}, crop
 
 
 @long
@@ -140,4 +139,6 @@ def test_carrots_bear_what_kills_beans(sowings: Sowings) -> None:
 @long
 @pytest.mark.parametrize("crop", CROPS)
 def test_crops_sown_in_may_are_spared(crop: str, sowings: Sowings) -> None:
-    assert ripened(sowings[crop, MAY]) > 0.85
+    """Tomatoes sown outdoors are often late: frost takes the fruits that are green in autumn."""
+    share = ripened(sowings[crop, MAY])
+    assert 0.2 < share < 0.8 if crop == "tomato" else share > 0.95

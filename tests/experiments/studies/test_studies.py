@@ -30,7 +30,7 @@ def test_every_study_has_its_place_in_the_docs() -> None:
     for name, page in (*PAGES.items(), ("calibration", "calibration.md")):
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
         [block] = re.findall(f"<!-- {name} -->(.*?)<!-- end {name} -->", text, re.DOTALL)
-        assert "| --- |" in block and re.search(f"\\(pictures/study-{name}(-[a-z]+)?\\.png\\)", text), name
+        assert "| --- |" in block and re.search(f"[(/]pictures/study-{name}(-[a-z]+)?\\.png\\)", text), name
 
 
 def test_a_mistake_is_printed_in_one_line() -> None:
