@@ -96,7 +96,8 @@ def test_a_field_among_others_alike_is_what_it_is_alone() -> None:
     policy = policy_named("farm/full-1x1-v0", env, "random")
     alone = jax.tree.map(lambda leaf: np.asarray(leaf)[:, 0], rollout(env, policy, jax.random.key(3), 1, 40))
     changes = dict(zip(env.plan.labels, alone.obs.std(axis=0) > 0, strict=True))
-    assert all(changed for name, changed in changes.items() if "Pests" not in name)
+    cold = {name for name in changes if "Plant" in name and not name.startswith("Field-1")}  # in January, no seed grows
+    assert all(changed for name, changed in changes.items() if "Pests" not in name and name not in cold)
     assert alone.info["effective"].any()
 
     together = GymEnv(env)
