@@ -18,8 +18,7 @@ from harvestgym.farm.entities.base import Entity, Parameter
 from harvestgym.farm.policies.rule_numbers import list_numbers
 from harvestgym.farm.schema import FarmSpec, RulesSpec, ScoreSpec
 
-from .order_words import name_things
-from .words import code_labels, key_unit, key_words, number_text
+from .words import code_labels, key_unit, key_words, name_things, number_text
 
 TableRow = tuple[str, str, str]
 
