@@ -42,10 +42,9 @@ from harvestgym.farm.entities.messages import (
 )
 
 from . import clock, drawing, growth, needs
-from .initial_state import check_start, complete_state
 from .parameters import PLANTS_MAX, Crop
 from .stages import Stage, is_alive
-from .state import DERIVED, PlantState, clear_plots, global_stage
+from .state import DERIVED, PlantState, check_start, clear_plots, complete_state, global_stage
 
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 SPACINGS = (5.0, 10.0, 15.0, 20.0)

@@ -20,7 +20,7 @@ from harvestgym.farm.entities.messages import Air, Canopy, Ground, Message, Need
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weeds import Weeds, equations
-from harvestgym.farm.entities.weeds.parameters import WEEDS_MAX
+from harvestgym.farm.entities.weeds.equations import WEEDS_MAX
 from harvestgym.farm.entities.weeds.weeds import WeedsState
 from harvestgym.testing.entity import check_entity, held
 from tests.farm import soil_plant_day
