@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import Meta, pytree, replace, replace_where, var
+from harvestgym.core.pytree import pytree, replace, replace_where, var
 from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.messages import name_nutrients
 from harvestgym.farm.entities.response import driver_names
@@ -43,10 +43,6 @@ GROWTH_FACTORS = ("none", *driver_names(Rate), "strain")
 
 def _count(key: str, doc: str, high: float = 1e6) -> Array:
     return var(key, doc, dtype="int", high=high)
-
-
-def _at_end(key: str, doc: str) -> Meta:
-    return Meta(kind="var", keys=(key,), doc=doc, low=0, axes=("plot",))
 
 
 @pytree
@@ -85,18 +81,19 @@ class PlantState:
     limiting_exponent: Array = var("limiting_exponent", "exponent term of this factor in eq. (4) or (16)")
 
 
+@pytree
+class PlantViews:
+    """Variables that `Plant.views` computes from the state."""
+
+    global_stage: Array = var(
+        "global_stage", "stage of more than 75 % of the plots, or undefined", labels=GLOBAL_STAGES, axes=()
+    )
+    size_threshold: Array = var("grow_size_threshold#cm", "size of an unstressed plant when it flowers")
+    fruit_weight_threshold: Array = var("fruit_weight_threshold#g", "weight of an unstressed fruit when it is ripe")
+
+
 KEPT_AFTER_HARVEST = ("reached", "harvested", "harvest_weight", "cause_of_death", "death_exponent")
 """Variables that keep their values on a plot after its plants are gone."""
-
-DERIVED = {
-    "global_stage": Meta(
-        kind="var", keys=("global_stage",), doc="stage of more than 75 % of the plots, or undefined", dtype="int",
-        low=0, high=HARVESTED, labels=GLOBAL_STAGES,
-    ),
-    "size_threshold": _at_end("grow_size_threshold#cm", "size of an unstressed plant when it flowers"),
-    "fruit_weight_threshold": _at_end("fruit_weight_threshold#g", "weight of an unstressed fruit when it is ripe"),
-}  # fmt: skip
-"""Variables that `Plant.views` computes."""
 
 
 def clear_plots(state: PlantState, where: Array) -> PlantState:

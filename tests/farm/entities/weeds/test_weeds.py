@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import chisquare
 
 from harvestgym.core.pytree import replace
-from harvestgym.farm.engine.allocation import allocate
+from harvestgym.farm.engine.field_day import allocate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Ground, Message, Need, Share
