@@ -30,14 +30,13 @@ from harvestgym.farm.weather_data.table import YEAR, Day, RainOption, WeatherTab
 
 from . import drawing
 from .climate import compute_climate
-from .day_source import DaySource, replay_table
+from .day_source import DRAWS, MEMORY, DaySource, replay_table
 from .evapotranspiration import (
     compute_daylength,
     extraterrestrial_radiation,
     reference_evapotranspiration,
     solar_radiation,
 )
-from .generator import DRAWS, MEMORY
 from .site import WIND_DIRECTIONS, Site, load_site
 
 LAPSE = 0.0065
