@@ -20,7 +20,7 @@ from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, build
 from harvestgym.farm.entities.base import Action
 from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.schema import ScoreSpec
-from harvestgym.farm.written_values import parse_plot
+from harvestgym.farm.spelling import parse_plot
 
 COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
 REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "constraints", "risk")

@@ -13,7 +13,7 @@ from harvestgym.farm.paper.farm_gym.conversion import Conversion, Report, read_t
 from harvestgym.farm.paper.farm_gym.file_models import ActionsFile
 from harvestgym.farm.paper.files import SIZE, list_paths
 from harvestgym.farm.paper.observation_items import write_variable
-from harvestgym.farm.written_values import Interval
+from harvestgym.farm.spelling import Interval
 
 _FREE = "Free"
 
