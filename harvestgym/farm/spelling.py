@@ -1,4 +1,4 @@
-"""How names, days, plots, intervals and lists may be written in farm files, and the merging of files that differ in it."""
+"""Accepted spellings of names, days, plots and intervals, and the merging of farm files that spell a name differently."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .units import QUANTITIES
+from .columns import QUANTITIES
 
 USUAL_WIND = 2.0
 """Wind in m/s at 2 m for a station that does not record it (FAO-56, chapter 3: the mean of over 2000 stations)."""
