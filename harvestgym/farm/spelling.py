@@ -1,4 +1,4 @@
-"""Accepted spellings of names, days, plots and intervals, and the merging of farm files that spell a name differently."""
+"""Accepted spellings of names, days, plots and intervals, and merging of farm files that spell a name differently."""
 
 from __future__ import annotations
 
