@@ -168,7 +168,7 @@ class Score:
     def daily(self, context: RewardContext) -> dict[str, Array]:
         """Return the terms of a day's reward, by name: the reward for stages reached, and the additional terms."""
         stage = self.stage * context.today.get("stages#nb", jnp.float32(0.0))
-        return {"stage": stage} | {n: _pay(n, term.daily, context) for n, term in self.terms.items()}
+        return {"stage": stage} | {n: _compute(f"terms > {n}", term.daily, context) for n, term in self.terms.items()}
 
     def final(self, context: RewardContext) -> dict[str, Array]:
         """Return the weighted terms of the final reward, by name."""
@@ -181,21 +181,18 @@ class Score:
             "plant": context.indices.get("plant", zero),
         }
         weighted = {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(SCORE_TERMS)}
-        return weighted | {n: _pay(n, term.final, context) for n, term in self.terms.items()}
+        return weighted | {n: _compute(f"terms > {n}", term.final, context) for n, term in self.terms.items()}
 
     def constrain(self, amounts: Mapping[str, Array]) -> dict[str, Array]:
         """Return the cost of each constraint for the given tallies, under the key `cost_` plus its name."""
-        costs: dict[str, Array] = {}
-        for name, constraint in self.constraints.items():
-            with locate_errors(f"scoring > constraints > {name}: "):
-                costs[f"cost_{name}"] = constraint.cost(amounts)
-        return costs
+        limits = self.constraints.items()
+        return {f"cost_{n}": _compute(f"constraints > {n}", limit.cost, amounts) for n, limit in limits}
 
 
-def _pay(name: str, reward: Callable[[RewardContext], Array], context: RewardContext) -> Array:
-    """Return the reward of an additional term; error messages include the term's path."""
-    with locate_errors(f"scoring > terms > {name}: "):
-        return reward(context)
+def _compute(part: str, function: Callable[[Any], Array], given: Any) -> Array:
+    """Return the reward or the cost of a named part of the score; error messages include its path."""
+    with locate_errors(f"scoring > {part}: "):
+        return function(given)
 
 
 def _weighted(weights: Mapping[str, float] | Mapping[str, Array], amounts: Mapping[str, Array]) -> Array:

@@ -121,12 +121,12 @@ class Climate:
         On a dry day, the draw for the amount of rain updates the lasting anomaly of the coming days instead.
         """
         index = jnp.asarray(day, jnp.int32) - 1
-        month = jnp.asarray(calendar().month)[index]
+        month, before, after, weight = (jnp.asarray(column)[index] for column in calendar())
         sky = jnp.sum(draws[0] < self.chances[month, memory[0].astype(jnp.int32)], dtype=jnp.int32)
         normal = _normal(draws[1])
         own = self.carry @ memory[1:-1] + self.shock @ _normal(draws[2:])
         departure = own + self.lasting * memory[-1]
-        level = _level(self, index)
+        level = (1 - weight) * self.level[before] + weight * self.level[after]
         usual = level[: len(LATENT)] + (sky == RAIN) * self.rainy[month]
         spread = self.spread[month]
         t_min, t_max, humidity, _ = usual + spread * departure
@@ -153,13 +153,6 @@ def replay_table(table: WeatherTable) -> Replay:
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
     start, year = np.int32(table.start_day), np.int32(-1)
     return Replay(days=days, start_day=start, occurrence=table.rain_kind == "occurrence", year=year)  # pyright: ignore[reportArgumentType]
-
-
-def _level(climate: Climate, i: Array) -> Array:
-    at = calendar()
-    weight = jnp.asarray(at.weight)[i]
-    before, after = jnp.asarray(at.before)[i], jnp.asarray(at.after)[i]
-    return (1 - weight) * climate.level[before] + weight * climate.level[after]
 
 
 def _normal(uniforms: Array) -> Array:

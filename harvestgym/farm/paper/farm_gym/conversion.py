@@ -1,4 +1,4 @@
-"""What the conversion of each Farm-Gym file needs: the names there and here, and the report of what was converted."""
+"""The names in Farm-Gym files and our names for the same things, and the report of what a conversion kept and lost."""
 
 from __future__ import annotations
 
