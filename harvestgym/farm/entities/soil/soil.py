@@ -6,9 +6,10 @@ that results do not depend on plot size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,7 @@ from jax import Array
 
 from harvestgym.core.pytree import par, pytree, replace, var
 from harvestgym.core.view.scene import Mark
+from harvestgym.core.yaml_io import read_file
 from harvestgym.farm.entities.base import (
     ActionResult,
     Board,
@@ -43,7 +45,7 @@ from harvestgym.farm.entities.messages import (
     name_nutrients,
 )
 
-from . import drawing, equations
+from . import equations
 from .equations import Bucket, Survival, WaterBalance
 
 NITROGEN = NUTRIENTS.index("N")
@@ -178,12 +180,19 @@ class Soil(Entity):
         return self.watering_discrete(state, place, where, amount, minutes)
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw each plot in a colour that shows its water content, or grey if that is unknown."""
-        return drawing.draw_plots(self._filled(seen, place))
+        """Draw each plot in the colour of its wetness class, or grey if its water content is unknown."""
+        filled, limits = self._filled(seen, place), [each["limit"] for each in read_wetness()[:-1]]
+        at = np.searchsorted(limits, filled, side="right")  # NaN is the last
+        return [mark_wetness(read_wetness()[at[x, y]], x, y) for x, y in np.ndindex(*filled.shape)]
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Describe the amount of plant-available water."""
-        return drawing.describe(self._filled(seen, place))
+        """Describe the mean amount of plant-available water, with its range if the plots differ."""
+        filled = self._filled(seen, place)
+        if np.isnan(filled).all():
+            return ["soil: not seen yet"]
+        low, mean, high = (100 * f(filled) for f in (np.nanmin, np.nanmean, np.nanmax))
+        ends = f" ({low:.0f} to {high:.0f} %)" if high - low >= 1 else ""
+        return [f"soil: {mean:.0f} %{ends} of the water plants can take"]
 
     def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
         """Return extractable water as a fraction of its maximum; NaN where it is unknown."""
@@ -243,6 +252,20 @@ class Soil(Entity):
     def indices(self, state: SoilState) -> dict[str, Array]:
         """Return r_soil of section 3.1.2: the mean microlife, 0 to 1."""
         return {"soil": jnp.mean(state.microlife) / 100}
+
+
+@cache
+def read_wetness() -> list[dict[str, Any]]:
+    """Return the wetness classes, each with its limit, colour and name; the last one is for unknown wetness.
+
+    The colours are distinguishable with any type of colour vision.
+    """
+    return read_file(Path(__file__).with_name("wetness.yaml"))
+
+
+def mark_wetness(wetness: Mapping[str, Any], x: int = 0, y: int = 0) -> Mark:
+    """Return the mark of a plot in a wetness class, which is also its mark in the legend."""
+    return Mark("square", (x + 0.5, y + 0.5), 1.0, wetness["colour"], meaning=wetness["name"])
 
 
 def _between(low: Array, high: Array, uniform: Array) -> Array:
