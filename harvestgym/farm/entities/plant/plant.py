@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import iterate_metas, pytree, replace, replace_where
+from harvestgym.core.pytree import iterate_metas, replace, replace_where
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,
@@ -52,7 +52,6 @@ CRUMBS = 1e-3
 """Amount of nutrients in dead plants, in g, below which the rest is released at once."""
 
 
-@pytree
 class Plant(Crop, Entity):
     """A crop that takes water and nutrients from the soil and produces fruit."""
 

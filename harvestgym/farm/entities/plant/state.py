@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import pytree, replace, replace_where, var
+from harvestgym.core.pytree import Pytree, replace, replace_where, var
 from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.messages import name_nutrients
 from harvestgym.farm.entities.response import driver_names
@@ -45,8 +45,7 @@ def _count(key: str, doc: str, high: float = 1e6) -> Array:
     return var(key, doc, dtype="int", high=high)
 
 
-@pytree
-class PlantState:
+class PlantState(Pytree):
     """Plants on each plot."""
 
     stage: Array = var("stage", "stage of development", labels=STAGES)
@@ -81,8 +80,7 @@ class PlantState:
     limiting_exponent: Array = var("limiting_exponent", "exponent term of this factor in eq. (4) or (16)")
 
 
-@pytree
-class PlantViews:
+class PlantViews(Pytree):
     """Variables that `Plant.views` computes from the state."""
 
     global_stage: Array = var(

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree, replace, var
+from harvestgym.core.pytree import Pytree, par, replace, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.core.yaml_io import read_file
 from harvestgym.farm.entities.base import (
@@ -59,8 +59,7 @@ _water = partial(par, low=1, high=1000, mistaken=("m3/m3", 1000))
 """The water in a volume of soil."""
 
 
-@pytree
-class Start:
+class Start(Pytree):
     """The soil at the start of a season; the contents of each plot are drawn between two limits."""
 
     water_min: Array = par("water_min#%", "minimum extractable water, share (0 to 1) of the maximum", low=0, high=1)
@@ -76,8 +75,7 @@ class Start:
             yield from check_order(f"{n}_min#g.m-2", low, f"{n}_max#g.m-2", high)
 
 
-@pytree
-class SoilState:
+class SoilState(Pytree):
     """Contents of the soil on each plot."""
 
     water: Array = var("available_Water#L", "water in the soil; a surplus over its capacity drains the same day")
@@ -87,7 +85,6 @@ class SoilState:
     cide: Array = var("amount_cide#g", "cide in the soil, as its effect on each target", axes=("target", "plot"))
 
 
-@pytree
 class Soil(Entity):
     """A soil with microlife that stores water and nutrients and supplies them to the hosts."""
 

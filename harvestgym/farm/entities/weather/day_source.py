@@ -20,7 +20,7 @@ from jax import Array
 from jax.scipy.special import ndtri
 
 from harvestgym.core.errors import mismatch
-from harvestgym.core.pytree import iterate_metas, par, pytree, static
+from harvestgym.core.pytree import Pytree, iterate_metas, par, static
 from harvestgym.farm.weather_data.normals import NODES, RAINY, REACH, WET, calendar
 from harvestgym.farm.weather_data.table import YEAR, Day, WeatherTable
 
@@ -46,8 +46,7 @@ _matrix = partial(par, low=-10, high=10, axes=("latent", "latent"))
 """A matrix of the autoregression."""
 
 
-@pytree
-class Replay:
+class Replay(Pytree):
     """The days of a table in order, starting in a random year; the first year follows the last."""
 
     days: Array = par("days", "the days, in the columns of `Day`", low=-90, high=2000, axes=("day", "record"))
@@ -79,8 +78,7 @@ class Replay:
         return Day(*jnp.asarray(self.days)[row]), memory.at[0].set(after)
 
 
-@pytree
-class Climate:
+class Climate(Pytree):
     """Parameters of the generator: one row per month, January first; columns as in `LATENT`.
 
     Temperatures in degC, humidity in %, wind in m/s at 2 m.

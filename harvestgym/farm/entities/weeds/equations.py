@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import Pytree, par
 from harvestgym.core.random import multinomial
 from harvestgym.farm.entities.crops_and_weeds import Drivers
 from harvestgym.farm.entities.messages import name_nutrients, repels
@@ -34,14 +34,12 @@ _count = partial(par, low=0, high=WEEDS_MAX, dtype="int")
 """A number of seeds or flowers."""
 
 
-@pytree
 class Appearance(Response):
     """Eq. (26)."""
 
     distance_to_edge: Window
 
 
-@pytree
 class Growth(Response):
     """Eq. (27)."""
 
@@ -50,14 +48,12 @@ class Growth(Response):
     herbicide: Window
 
 
-@pytree
 class Blooming(Response):
     """Eq. (28). The paper has no interval for herbicide; the reference implementation uses the interval for growth."""
 
     herbicide: Window
 
 
-@pytree
 class Staying(Response):
     """Eq. (29), with the shortage (need minus stock) instead of the stock; the distance is the same.
 
@@ -74,8 +70,7 @@ class Staying(Response):
     water: Window
 
 
-@pytree
-class Weed:
+class Weed(Pytree):
     """All parameters of a weed."""
 
     arrivals: Array = _count("max_new_seeds#nb", "maximum number of seeds that arrive per m2 and day, eq. (26)")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import pytree, replace, replace_where, var
+from harvestgym.core.pytree import Pytree, replace, replace_where, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Entity, Ledger, Place, action, publishes
 from harvestgym.farm.entities.crops_and_weeds import (
@@ -31,8 +31,7 @@ from . import equations
 from .equations import WEEDS_MAX, Weed, WeedFates
 
 
-@pytree
-class WeedsState:
+class WeedsState(Pytree):
     """The weeds on each plot."""
 
     seeds: Array = var("seeds#nb", "weed seeds, per m2", dtype="int", high=WEEDS_MAX)
@@ -43,7 +42,6 @@ class WeedsState:
     remains: Array = var(name_nutrients("remains_{}#g"), "nutrients of weeds that died yesterday")
 
 
-@pytree
 class Weeds(Weed, Entity):
     """A kind of weed that takes water and nutrients from the crop."""
 
