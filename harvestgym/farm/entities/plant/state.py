@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -41,8 +42,8 @@ GROWTH_FACTORS = ("none", *driver_names(Rate), "strain")
 """Factors that can limit a day's growth: the terms of eqs. (4) and (16); `strain` as in `CAUSES`."""
 
 
-def _count(key: str, doc: str, high: float = 1e6) -> Array:
-    return var(key, doc, dtype="int", high=high)
+_count = partial(var, dtype="int", high=1e6)
+"""A number of plants, flowers, fruits or days."""
 
 
 class PlantState(Pytree):
@@ -51,13 +52,13 @@ class PlantState(Pytree):
     stage: Array = var("stage", "stage of development", labels=STAGES)
     reached: Array = var("reached", "latest stage that plants entered this year", dtype="int", hidden=True)
     harvested: Array = var("harvested", "whether the plot was harvested and not sown since", dtype="bool")
-    population: Array = _count("population#nb", "plants on the plot", PLANTS_MAX)
+    population: Array = _count("population#nb", "plants on the plot", high=PLANTS_MAX)
     spacing: Array = var("spacing#cm", "distance between plants")
     size: Array = var("size#cm", "height of a plant")
-    flowers: Array = _count("flowers_per_plant#nb", "flowers that have opened", FLOWERS_MAX)
+    flowers: Array = _count("flowers_per_plant#nb", "flowers that have opened", high=FLOWERS_MAX)
     visits: Array = _count("pollinator_visits#nb", "days on which pollinators visited the flowers")
-    pollinated: Array = _count("flowers_pollinated_per_plant#nb", "flowers that were pollinated", FLOWERS_MAX)
-    fruits: Array = _count("fruits_per_plant#nb", "fruits on the plant", FLOWERS_MAX)
+    pollinated: Array = _count("flowers_pollinated_per_plant#nb", "flowers that were pollinated", high=FLOWERS_MAX)
+    fruits: Array = _count("fruits_per_plant#nb", "fruits on the plant", high=FLOWERS_MAX)
     fruit_weight: Array = var("fruit_weight#g", "weight of a fruit")
     harvest_weight: Array = var("harvest_weight#kg", "fruit harvested from the plot so far")
     nutrients: Array = var(name_nutrients("cumulated_nutrients_{}#g"), "nutrients in the plants")

@@ -114,11 +114,11 @@ class Soil(Entity):
         """Return a soil with contents drawn between the limits in `start`, a dry surface and no cide."""
         uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape), jnp.float32)
         bucket, start = self.bucket(place), self.start
-        water = _between(start.water_min, start.water_max, uniform[0])
+        water = start.water_min + (start.water_max - start.water_min) * uniform[0]
         low, high = (_column(ends) for ends in (start.nutrients_min, start.nutrients_max))
         return SoilState(
             water=bucket.wilting + water * (bucket.capacity - bucket.wilting),
-            nutrients=_between(low, high, uniform[1:]) * place.surface,
+            nutrients=(low + (high - low) * uniform[1:]) * place.surface,
             wet_surface=jnp.zeros(place.shape, jnp.float32),
             microlife=jnp.full(place.shape, start.microlife, jnp.float32),
             cide=jnp.zeros((len(place.targets), *place.shape), jnp.float32),
@@ -263,10 +263,6 @@ def read_wetness() -> list[dict[str, Any]]:
 def mark_wetness(wetness: Mapping[str, Any], x: int = 0, y: int = 0) -> Mark:
     """Return the mark of a plot in a wetness class, which is also its mark in the legend."""
     return Mark("square", (x + 0.5, y + 0.5), 1.0, wetness["colour"], meaning=wetness["name"])
-
-
-def _between(low: Array, high: Array, uniform: Array) -> Array:
-    return low + (high - low) * uniform
 
 
 def _column(nutrients: Array) -> Array:

@@ -119,11 +119,13 @@ class Climate(Pytree):
         On a dry day, the draw for the amount of rain updates the lasting anomaly of the coming days instead.
         """
         index = jnp.asarray(day, jnp.int32) - 1
-        month, before, after, weight = (jnp.asarray(column)[index] for column in calendar())
+        at = calendar()
+        month = jnp.asarray(at.month)[index]
         sky = jnp.sum(draws[0] < self.chances[month, memory[0].astype(jnp.int32)], dtype=jnp.int32)
         normal = _normal(draws[1])
         own = self.carry @ memory[1:-1] + self.shock @ _normal(draws[2:])
         departure = own + self.lasting * memory[-1]
+        weight, before, after = (jnp.asarray(each)[index] for each in (at.weight, at.before, at.after))
         level = (1 - weight) * self.level[before] + weight * self.level[after]
         usual = level[: len(LATENT)] + (sky == RAIN) * self.rainy[month]
         spread = self.spread[month]
