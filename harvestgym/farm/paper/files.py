@@ -174,7 +174,7 @@ def actions_text(names: NameTable, size: int) -> str:
     observed = [(entity, key, found) for entity, tree in names.tree.items() for key, found in tree.items()]
     blocks = {
         "interventions": build_tree(((*entity, a.name), _every_value(a, plots[entity[0]])) for entity, a in actions),
-        "observations": build_tree(((*at, key), _every_path(found, plots[at[0]])) for at, key, found in observed),
+        "observations": build_tree(((*at, key), _branch(found, plots[at[0]])) for at, key, found in observed),
     }
     return to_yaml(blocks | {"params": {SIZE: size}})
 
@@ -186,10 +186,10 @@ def _every_value(action: Action, plots: Sequence[str]) -> dict[str, Any] | None:
     return limits or None
 
 
-def _every_path(found: Any, plots: Sequence[str]) -> Any:
+def _branch(found: Any, plots: Sequence[str]) -> Any:
     """Return every path to a variable, or to a group of variables and those in it."""
     if isinstance(found, Mapping):
-        return {WHOLE: None} | {key: _every_path(below, plots) for key, below in found.items()}
+        return {WHOLE: None} | {key: _branch(below, plots) for key, below in found.items()}
     return [WHOLE, *plots] if found.per_plot else None
 
 
