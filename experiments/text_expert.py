@@ -26,7 +26,7 @@ from experiments.test_side import RESULTS
 from harvestgym.core.episode import seed_key
 from harvestgym.core.random import key_for
 from harvestgym.evaluate.run import policy_named
-from harvestgym.farm.view.order_words import say_order
+from harvestgym.farm.view.words import say_order
 from harvestgym.text.farm_text import CALENDAR, FarmText
 from harvestgym.text.game import TextGame
 

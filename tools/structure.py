@@ -28,7 +28,7 @@ refers to the code that runs its cases by name only, so that evaluations, in a h
 
 ORDERS = {
     "farm": (
-        ("public_names", "formula_parser", "spelling", "written_values", "schema", "farm_file", "weather_data"),
+        ("public_names", "formula_parser", "spelling", "schema", "farm_file", "weather_data"),
         ("entities",), ("engine",), ("policies",), ("build",), ("view",), ("learn", "paper"),
         ("shared_water", "family"),
     ),

@@ -1,4 +1,4 @@
-"""Frozen dataclasses that are JAX pytrees with described fields.
+"""Frozen dataclasses that are JAX pytrees with described fields: subclasses of `Pytree`, or classes with `@pytree`.
 
 A field is a `var` (state), a `par` (parameter) or an `open_par` (parameters with names chosen by the user), all
 traced, or a `static` (structure, part of the compiled program). Its description (public name, unit, range, labels,
@@ -133,7 +133,10 @@ def pytree(cls: type[PytreeT]) -> type[PytreeT]:
     JAX rebuilds instances without calling the constructor, so a constructor may validate its arguments although leaves
     may also be shapes or axes.
     """
+    if "__pytree__" in vars(cls):  # by its base class `Pytree`
+        return cls
     cls = dataclass(frozen=True, kw_only=True)(cls)
+    cls.__pytree__ = True  # type: ignore[attr-defined]
     fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
     fixed = tuple(f.name for f in fields if _is_static(f))
     traced = tuple(f.name for f in fields if not _is_static(f))
@@ -150,6 +153,15 @@ def pytree(cls: type[PytreeT]) -> type[PytreeT]:
         lambda made: (leaves(made), structure(made)),
     )
     return cls
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(var, par, open_par, static))
+class Pytree:
+    """Base class whose subclasses are pytrees, as with the decorator `pytree`, which they do not need."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        pytree(cls)
 
 
 def rebuild(cls: type[PytreeT], values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> PytreeT:

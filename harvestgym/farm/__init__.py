@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from harvestgym.farm.learn.map_farm import MapFarm
     from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field
     from harvestgym.farm.paper.farm import Farm, FilesWritten
-    from harvestgym.farm.paper.farm_gym.report import NotConverted
+    from harvestgym.farm.paper.farm_gym.conversion import NotConverted
     from harvestgym.render.monitor_readings import mat2d_value, sum_value
 
 __all__ = [*PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -34,7 +34,7 @@ PUBLIC = {
     **_locate("learn.action_wrappers", "wrap_actions"),
     **_locate("paper.farm", "Farm", "FilesWritten"),
     **_locate("learn.map_farm", "MapFarm"),
-    **_locate("paper.farm_gym.report", "NotConverted"),
+    **_locate("paper.farm_gym.conversion", "NotConverted"),
     **{name: f"harvestgym.render.monitor_readings:{name}" for name in ("sum_value", "mat2d_value")},
 }
 """Everything that `harvestgym.farm` exports."""

@@ -18,7 +18,7 @@ from harvestgym.core.pytree import WIDE
 from harvestgym.core.risk import Risk
 
 from .formula_parser import parse_formula, split_plots
-from .written_values import Interval, StartSpec, ValueSpec, parse_interval, parse_plot
+from .spelling import Interval, StartSpec, ValueSpec, parse_interval, parse_plot
 
 Days = Annotated[StrictInt, Field(ge=1, le=int(INT32.max))]
 

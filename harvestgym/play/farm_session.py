@@ -15,9 +15,8 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.view.action_log import COST_NAMES, find_gains, find_outcomes
 from harvestgym.farm.view.events import day_name
-from harvestgym.farm.view.order_words import name_things, say_order
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
-from harvestgym.farm.view.words import code_labels, key_unit, key_words, unit_words, value_text
+from harvestgym.farm.view.words import code_labels, key_unit, key_words, name_things, say_order, unit_words, value_text
 
 from .session import Session
 

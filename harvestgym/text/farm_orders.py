@@ -11,8 +11,15 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, mismatch, require
 from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.view.order_words import find_amount, has_choice, list_phrases, name_things, say_order, say_value
-from harvestgym.farm.view.words import key_unit
+from harvestgym.farm.view.words import (
+    find_amount,
+    has_choice,
+    key_unit,
+    list_phrases,
+    name_things,
+    say_order,
+    say_value,
+)
 
 from .phrases import FILLERS, TEXT_WORDS, Phrase, find_nearest, split_phrase, write_digits
 

@@ -13,8 +13,15 @@ from harvestgym.core.errors import check_each_name, require
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.soil.equations import Bucket
 from harvestgym.farm.entities.soil.soil import Soil
-from harvestgym.farm.view.order_words import name_things, say_order
-from harvestgym.farm.view.words import code_labels, date_of_step, key_unit, key_words, unit_words
+from harvestgym.farm.view.words import (
+    code_labels,
+    date_of_step,
+    key_unit,
+    key_words,
+    name_things,
+    say_order,
+    unit_words,
+)
 from harvestgym.play.farm_session import FarmSession
 
 from .farm_orders import FarmOrders

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.pytree import iterate_metas, replace
-from harvestgym.farm.engine.allocation import allocate
+from harvestgym.farm.engine.field_day import allocate
 from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Message, Share
 from harvestgym.farm.entities.plant import Plant

@@ -8,7 +8,7 @@ import pytest
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.view.order_words import say_order
+from harvestgym.farm.view.words import say_order
 from harvestgym.text.farm_orders import FarmOrders
 from tests.long_form import some
 

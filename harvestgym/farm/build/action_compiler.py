@@ -11,7 +11,7 @@ from harvestgym.farm.engine.actions import ActionRow, ActionTable, check_paramet
 from harvestgym.farm.engine.name_table import FARMER, walk_tree
 from harvestgym.farm.engine.variables import FieldSlots, check_plot
 from harvestgym.farm.entities.base import Parameter
-from harvestgym.farm.written_values import Interval, parse_plot
+from harvestgym.farm.spelling import Interval, parse_plot
 
 
 def compile_actions(

@@ -16,8 +16,7 @@ from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, NameTabl
 from harvestgym.farm.formula_parser import split_plots
 from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import ContextSpec, FarmSpec, OrderRule, RulesSpec, ScoreSpec
-from harvestgym.farm.spelling import DAY_UNIT, read_day
-from harvestgym.farm.written_values import Interval, parse_plot
+from harvestgym.farm.spelling import DAY_UNIT, Interval, parse_plot, read_day
 
 Resolve = Callable[[NameTable, EntityKey, str, Any, str], Mapping[str, Any]]
 """A function that resolves one entry `name: value` of an entity; the last argument is the path of the entity."""

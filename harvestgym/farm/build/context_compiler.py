@@ -23,7 +23,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import ContextParams, FarmParams, FieldParams
 from harvestgym.farm.engine.variables import number_repeats
 from harvestgym.farm.schema import ContextSpec, FieldSpec, Localization, MixtureSpec
-from harvestgym.farm.written_values import Interval
+from harvestgym.farm.spelling import Interval
 
 WHERE = "context > draws"
 PLACE = {field.alias or "": "localization" for field in Localization.model_fields.values()} | {"scale#m": "shape"}

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import pytree, replace, var
+from harvestgym.core.pytree import Pytree, replace, var
 from harvestgym.core.random import key_for, keys_for, normal
 
 from .state import FarmParams
@@ -24,8 +24,7 @@ STREAM = "context"
 """The name from which the random keys of contexts are derived, so that contexts do not affect other draws."""
 
 
-@pytree
-class Context:
+class Context(Pytree):
     """The current context, its age in episodes, and the upcoming contexts if they are forecast.
 
     `numbers` holds the index of each choice, the shares of each mixture and the value of each range, in order.

@@ -1,8 +1,8 @@
 """Rules and farmers: rules permit a day's orders, and farmers with limited capacity, hours and budget carry them out.
 
-`Rule` is the base class for custom rules, which may also end an episode. A custom farmer is a `@pytree` class with the
-method `work` (and `look`, if observations are requested); each day it receives the memory (such as a budget) that it
-returned the day before.
+`Rule` is the base class for custom rules, which may also end an episode. A custom farmer is a subclass of `Farmer` with
+the method `work` (and `look`, if observations are requested); each day it receives the memory (such as a budget) that
+it returned the day before.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.pytree import WIDE, par, pytree
+from harvestgym.core.pytree import WIDE, Pytree, par
 
 from .actions import Orders
 from .reward_terms import RewardContext
 
 
-@pytree
-class Rule(Checked):
+class Rule(Checked, Pytree):
     """Base class for additional rules; by default, a rule refuses no order and never ends an episode.
 
     Attributes:
@@ -45,7 +44,6 @@ class Rule(Checked):
         return jnp.asarray(False)
 
 
-@pytree
 class CostCap(Rule):
     """Limit on the total cost of a day's orders over all farmers; orders beyond it are refused."""
 
@@ -90,8 +88,7 @@ class WorkResult(NamedTuple):
     reason: Any = 0
 
 
-@pytree
-class Farmer(Checked):
+class Farmer(Checked, Pytree):
     """Base class for farmers; it carries out every order, without wages.
 
     Attributes:
@@ -136,7 +133,6 @@ _limit = partial(par, low=0, dtype="int", default=2**31 - 1)
 """The default of a daily limit, which is never reached."""
 
 
-@pytree
 class BasicFarmer(Farmer):
     """Farmer who works every day, up to a maximum number of interventions and observations."""
 
@@ -158,7 +154,6 @@ class HourlyMemory(NamedTuple):
     money: Array
 
 
-@pytree
 class HourlyFarmer(Farmer):
     """Farmer with limited working hours a day, hourly wages and a budget; observations and interventions take time.
 

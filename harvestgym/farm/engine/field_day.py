@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -19,7 +19,6 @@ from harvestgym.farm.entities.base import Board, Draws, Ledger, Place
 from harvestgym.farm.entities.messages import ALLOCATION_RANK, Ground, Message, Need, Share
 
 from .actions import Orders
-from .allocation import allocate
 from .state import FieldParams
 from .variables import EntitySlot, FieldSlots
 
@@ -183,3 +182,34 @@ def _sliced(flat: Array, shapes: Mapping[str, tuple[int, ...]]) -> Draws:
         stop = start + math.prod(shape)
         out[use], start = flat[start:stop].reshape(shape), stop
     return out
+
+
+def allocate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
+    """Serve the hosts in order of priority; hosts of equal priority share in proportion to their requests.
+
+    The hosts and the soil use the same result, so the balance closes for any kinds of entities on the field.
+    Water is limited to the amount that the soil holds above the wilting point. Only the microlife's fraction of the
+    nutrient demand is requested from the soil (section 4.3), limited by the stock.
+
+    Args:
+        needs: stacked along the host axis: water (host, length, width), nutrients (host, 4, length, width).
+        ground: the water and nutrients of the plots.
+        priorities: the static priority of each host.
+    """
+    water = _by_priority(needs.water, ground.extractable, priorities)
+    nutrients = _by_priority(needs.nutrients * ground.microlife, ground.nutrients, priorities)
+    return Share(water=water, nutrients=jnp.moveaxis(nutrients, 0, 1))
+
+
+def _by_priority(asked: Array, stock: Array, priorities: Sequence[int]) -> Array:
+    """Sum in a Python loop over the few hosts: XLA can fuse plain additions with the code that uses the sums."""
+    given = list(asked)
+    for level in sorted(set(priorities), reverse=True):
+        equals = [host for host, priority in enumerate(priorities) if priority == level]
+        total = reduce(jnp.add, [given[host] for host in equals])
+        short = total > stock
+        part = jnp.where(short, stock / jnp.where(short, total, 1.0), 1.0)  # of the requests that the stock can cover
+        for host in equals:
+            given[host] = given[host] * part
+        stock = jnp.maximum(stock - reduce(jnp.add, [given[host] for host in equals]), 0.0)
+    return jnp.stack(given)

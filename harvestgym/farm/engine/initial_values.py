@@ -18,7 +18,7 @@ from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.core.pytree import Meta, replace
 from harvestgym.core.random import keys_for
-from harvestgym.farm.written_values import EachPlot, Interval
+from harvestgym.farm.spelling import EachPlot, Interval
 
 from .field_day import map_fields
 from .name_table import walk_tree

@@ -17,7 +17,7 @@ from jax import Array
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.errors import check_each_name, check_name, locate_errors, mismatch, require, unknown
-from harvestgym.core.pytree import WIDE, open_par, par, pytree, static
+from harvestgym.core.pytree import WIDE, Pytree, open_par, par, static
 from harvestgym.farm.schema import ScoreSpec
 
 from .actions import ActionTable, Orders
@@ -59,8 +59,7 @@ class RewardContext(NamedTuple):
         return [self.read(field, name, key) for field, name in found]
 
 
-@pytree
-class Term(Checked):
+class Term(Checked, Pytree):
     """Base class for reward terms; by default, its rewards are 0."""
 
     def daily(self, context: RewardContext) -> Array:
@@ -72,7 +71,6 @@ class Term(Checked):
         return jnp.float32(0.0)
 
 
-@pytree
 class Tally(Term):
     """Daily reward per unit of some tallies (`harvest#kg: 3`, `water#L: -0.002`).
 
@@ -88,8 +86,7 @@ class Tally(Term):
         return _weighted(self.prices, context.today)
 
 
-@pytree
-class Constraint(Checked):
+class Constraint(Checked, Pytree):
     """Limit on the sum of a tally over an episode, in the form of a daily cost.
 
     The cost is the day's amount divided by the limit, so that an episode is within the limit if its costs sum to at
@@ -105,7 +102,6 @@ class Constraint(Checked):
         return amounts[self.tally] / self.limit
 
 
-@pytree
 class Market(Term):
     """Reward for each plant's harvest at its market price at the end of the episode (`Field-0/Plant-1: 2.5`).
 
@@ -125,7 +121,6 @@ def _plant(name: str) -> tuple[str, str]:
     return field, plant
 
 
-@pytree
 class Biodiversity(Term):
     """Shannon index of the organisms counted in the season: H = -sum p ln p divided by ln(number of groups), 0 to 1."""
 
@@ -139,7 +134,6 @@ class Biodiversity(Term):
         return -self.weight * jnp.sum(shares * logs) / jnp.log(jnp.float32(len(self.GROUPS)))
 
 
-@pytree
 class SoilHealth(Term):
     """Mean microlife of the soils at the end, minus a reference (0 to 1)."""
 
@@ -150,8 +144,7 @@ class SoilHealth(Term):
         return self.weight * (context.indices["soil"] - self.wanted)
 
 
-@pytree
-class Score:
+class Score(Pytree):
     """A farm's score as parameters; the resource term is negative."""
 
     intervention_costs: Array = par("intervention_costs", "cost of each row of the action table", low=0)
@@ -168,7 +161,7 @@ class Score:
     def daily(self, context: RewardContext) -> dict[str, Array]:
         """Return the terms of a day's reward, by name: the reward for stages reached, and the additional terms."""
         stage = self.stage * context.today.get("stages#nb", jnp.float32(0.0))
-        return {"stage": stage} | {n: _pay(n, term.daily, context) for n, term in self.terms.items()}
+        return {"stage": stage} | {n: _compute(f"terms > {n}", term.daily, context) for n, term in self.terms.items()}
 
     def final(self, context: RewardContext) -> dict[str, Array]:
         """Return the weighted terms of the final reward, by name."""
@@ -181,21 +174,18 @@ class Score:
             "plant": context.indices.get("plant", zero),
         }
         weighted = {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(SCORE_TERMS)}
-        return weighted | {n: _pay(n, term.final, context) for n, term in self.terms.items()}
+        return weighted | {n: _compute(f"terms > {n}", term.final, context) for n, term in self.terms.items()}
 
     def constrain(self, amounts: Mapping[str, Array]) -> dict[str, Array]:
         """Return the cost of each constraint for the given tallies, under the key `cost_` plus its name."""
-        costs: dict[str, Array] = {}
-        for name, constraint in self.constraints.items():
-            with locate_errors(f"scoring > constraints > {name}: "):
-                costs[f"cost_{name}"] = constraint.cost(amounts)
-        return costs
+        limits = self.constraints.items()
+        return {f"cost_{n}": _compute(f"constraints > {n}", limit.cost, amounts) for n, limit in limits}
 
 
-def _pay(name: str, reward: Callable[[RewardContext], Array], context: RewardContext) -> Array:
-    """Return the reward of an additional term; error messages include the term's path."""
-    with locate_errors(f"scoring > terms > {name}: "):
-        return reward(context)
+def _compute(part: str, function: Callable[[Any], Array], given: Any) -> Array:
+    """Return the reward or the cost of a named part of the score; error messages include its path."""
+    with locate_errors(f"scoring > {part}: "):
+        return function(given)
 
 
 def _weighted(weights: Mapping[str, float] | Mapping[str, Array], amounts: Mapping[str, Array]) -> Array:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree, var
+from harvestgym.core.pytree import Pytree, par, var
 from harvestgym.farm.entities.base import Entity, Place
 
 from .farmers import Farmer, Rule
@@ -14,16 +14,14 @@ from .formula_compiler import ReferenceValues
 from .reward_terms import Score
 
 
-@pytree
-class FieldParams:
+class FieldParams(Pytree):
     """A field's location and its entities' parameter sets."""
 
     place: Place
     entities: tuple[Entity, ...]
 
 
-@pytree
-class ContextParams:
+class ContextParams(Pytree):
     """The distributions of contexts.
 
     `tables` holds, for each draw, the entries that it sets: a row for each choice or mixed set, or for each end of a
@@ -34,8 +32,7 @@ class ContextParams:
     noise: Array = par("noise#day-1", "forecast error variance per day ahead, in squared ranges", low=0, high=1)
 
 
-@pytree
-class FarmParams:
+class FarmParams(Pytree):
     """All numeric parameters of a farm; its structure is in the `FarmModel`.
 
     `context` holds the distributions to draw from; it is empty if nothing is drawn or a context has been applied.
@@ -51,8 +48,7 @@ class FarmParams:
     context: ContextParams | tuple[()] = ()
 
 
-@pytree
-class FarmState:
+class FarmState(Pytree):
     """The states of all entities, and the history that the score and the farmers need.
 
     `context` is empty if nothing is drawn. In modes without requests, `acting` is False, and no observations are

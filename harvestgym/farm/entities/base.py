@@ -24,7 +24,7 @@ from jax import Array
 from harvestgym.core.checks import Checked
 from harvestgym.core.config import build_params, choose_set
 from harvestgym.core.errors import mismatch
-from harvestgym.core.pytree import Meta, iterate_metas, par, pytree, static
+from harvestgym.core.pytree import Meta, Pytree, iterate_metas, par, static
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 
 from .drawing import DrawContext
@@ -36,8 +36,7 @@ Draws = dict[str, Array]
 """The random numbers of one day, by use."""
 
 
-@pytree
-class Place:
+class Place(Pytree):
     """Location of an entity: a field of `shape` plots, with the names of the hosts and cide targets on it.
 
     A plot is (x, y), arrays have shape `(length, width)`, and north is y - 1.
@@ -150,8 +149,8 @@ def publishes(message: type[Message]) -> Callable[[Any], Any]:
     return declare
 
 
-class Entity(Checked):
-    """Base class of all kinds. Subclasses are `@pytree` dataclasses of parameters.
+class Entity(Checked, Pytree):
+    """Base class of all kinds. Subclasses are pytrees of parameters, without a decorator.
 
     Class attributes:
         State: the pytree of `var()` fields.
@@ -183,6 +182,7 @@ class Entity(Checked):
         members: dict[str, Any] = {name: getattr(cls, name, None) for name in names}
         cls.actions = tuple(member.action for member in members.values() if hasattr(member, "action"))
         cls.published = tuple((members[n].publishes, n) for n in sorted(names) if hasattr(members[n], "publishes"))
+        super().__init_subclass__()
 
     @classmethod
     def file(cls) -> Path:
@@ -198,8 +198,6 @@ class Entity(Checked):
     @classmethod
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
         """Return the parameter set `which`: a name, or a mapping with `extends:` that modifies a named set."""
-        if "__dataclass_fields__" not in vars(cls):
-            pytree(cls)  # a subclass that only overrides methods needs no decorator
         name, data = choose_set(cls.file(), which, cls.__name__)
         whole = isinstance(which, str)
         return build_params(cls, data, f"{cls.file().name} > {name}" if whole else f"{cls.__name__} (extends {name})")

@@ -14,7 +14,7 @@ from .base import Board
 from .messages import NUTRIENTS, Canopy, Ground
 
 Drivers = dict[str, Array]
-"""Today's values of the drivers (input variables) of a host's responses, by their names in its `parameters.py`."""
+"""Today's values of the drivers (input variables) of a host's responses, by the names of the windows."""
 
 
 def add_to_strain(strain: Array, response: Response, base: type[Response], drivers: Drivers) -> tuple[Array, Drivers]:

@@ -36,9 +36,9 @@ class DrawContext(dict[str, np.ndarray]):
     def __post_init__(self, known: Mapping[str, np.ndarray]) -> None:
         self.update(known)
 
-    def number(self, key: str) -> float:
-        """Return the value of a field-wide variable; NaN if unknown."""
-        return float(self[key]) if key in self else float("nan")
+    def number(self, key: str, plot: tuple[int, int] | tuple[()] = ()) -> float:
+        """Return the value of a field-wide variable, or of a plot; NaN if unknown."""
+        return float(np.asarray(self[key])[plot]) if key in self else float("nan")
 
     def plots(self, key: str) -> Iterator[tuple[int, int, float]]:
         """Yield `x, y, value` for each plot where a variable is known and nonzero."""

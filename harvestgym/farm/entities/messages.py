@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import Meta, iterate_metas, par, pytree, var
+from harvestgym.core.pytree import Meta, Pytree, iterate_metas, par, var
 
 T = TypeVar("T")
 
@@ -40,8 +40,7 @@ ALLOCATION_RANK = 2
 """Rank at which water and nutrients are allocated: after needs are known, before entities are updated."""
 
 
-@pytree
-class Message:
+class Message(Pytree):
     """Base class of all messages."""
 
     rank: ClassVar[int] = 0
@@ -72,7 +71,6 @@ _field_var = partial(var, axes=())
 """A variable with one value for the whole field."""
 
 
-@pytree
 class Air(Message):
     """Weather of the day over the field."""
 
@@ -96,7 +94,6 @@ class Air(Message):
     co2: Array = _field_var("co2#ppm", "carbon dioxide in the air")
 
 
-@pytree
 class Ground(Message):
     """State of the soil on each plot this morning."""
 
@@ -112,7 +109,6 @@ class Ground(Message):
     """Additional soil properties per plot; hosts respond to each through the window with the same name."""
 
 
-@pytree
 class Canopy(Message):
     """Plants on each plot, one message per host."""
 
@@ -124,7 +120,6 @@ class Canopy(Message):
     repulsion: Array = var("repulsion", "effect on pests (negative attracts)", low=-REPULSION, high=REPULSION)
 
 
-@pytree
 class Structures(Message):
     """Effects of structures on or around the field."""
 
@@ -133,7 +128,6 @@ class Structures(Message):
     insect_lure: Array = _field_var("insect_lure", "attraction of insects, 0 without a hedge")
 
 
-@pytree
 class Flock(Message):
     """Birds over the field, by what they eat."""
 
@@ -143,7 +137,6 @@ class Flock(Message):
     pollinator_eaters: Array = _field_var("pollinator_eaters#nb", "birds that eat pollinators")
 
 
-@pytree
 class Visits(Message):
     """Pollinators on each plot."""
 
@@ -151,7 +144,6 @@ class Visits(Message):
     occurrence: Array = var("occurrence", "1 where a pollinator visits today", high=1)
 
 
-@pytree
 class Load(Message):
     """Pests on each host on each plot."""
 
@@ -159,7 +151,6 @@ class Load(Message):
     pests: Array = var("pests#nb", "pests on the host", axes=("host", "plot"))
 
 
-@pytree
 class Feed(Message):
     """Nutrients that fertilizers release into the soil of each plot today."""
 
@@ -167,7 +158,6 @@ class Feed(Message):
     nutrients: Array = var(NUTRIENTS, "nutrients released, g/day")
 
 
-@pytree
 class Litter(Message):
     """Nutrients that dead plants release into the soil of each plot today."""
 
@@ -175,7 +165,6 @@ class Litter(Message):
     nutrients: Array = var(NUTRIENTS, "nutrients released, g/day")
 
 
-@pytree
 class Dose(Message):
     """Cide released on each plot today, as its effect on each target."""
 
@@ -183,7 +172,6 @@ class Dose(Message):
     toxin: Array = var("dose#g", "effective amount released, g/day", axes=("target", "plot"))
 
 
-@pytree
 class Tilth(Message):
     """Effects of additional kinds of entity on the soil of each plot today; they add up."""
 
@@ -192,7 +180,6 @@ class Tilth(Message):
     drainage: Array = var("drainage", "share of surplus water that drains away before it harms plants, 0 to 1", high=1)
 
 
-@pytree
 class Need(Message):
     """Water and nutrients that a host needs from the soil of each plot today."""
 
@@ -201,7 +188,6 @@ class Need(Message):
     nutrients: Array = var(NUTRIENTS, "nutrients needed, g/day")
 
 
-@pytree
 class Strain(Message):
     """Stress on the hosts from additional kinds of entity: terms added to the exponents of their responses."""
 
@@ -211,7 +197,6 @@ class Strain(Message):
     harvest: Array = var("ripe_fruit_loss", "term added to the exponent of keeping ripe fruit", axes=("host", "plot"))
 
 
-@pytree
 class Share(Message):
     """Water and nutrients that the allocator gives to each host on each plot."""
 

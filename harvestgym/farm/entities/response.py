@@ -18,14 +18,13 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.errors import mismatch
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import Pytree, par
 
 _end = partial(par, low=-1e6, high=1e6, endless=True)
 """An end of an interval, in the unit of the driver; infinite if the interval has no bound there."""
 
 
-@pytree
-class Window:
+class Window(Pytree):
     """A favourable interval `[low, high]` of a driver, and the exponent per unit of distance from it."""
 
     low: Array = _end("low", "lower bound of the favourable interval, in the driver's unit")
@@ -43,8 +42,7 @@ class Window:
             yield f"high: expected a number, or .inf for no bound, got {high:g}"
 
 
-@pytree
-class Response:
+class Response(Pytree):
     """Base class of all responses: it has an intercept, and subclasses add one `Window` field per driver."""
 
     intercept: Array = par("intercept", "exponent if all is favourable (beta_0)", low=-10, high=1e6, default=0.0)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree, replace, var
+from harvestgym.core.pytree import Pytree, par, replace, var
 from harvestgym.core.view.scene import Mark, Sprite
 
 from .base import ActionResult, Board, Draws, Entity, Ledger, Parameter, Place, action
@@ -29,15 +29,13 @@ BAGS = (1.0, 2.0, 3.0, 4.0)
 """The numbers of bags that an action can scatter."""
 
 
-@pytree
-class Pile:
+class Pile(Pytree):
     """The amount on each plot and the total scattered there."""
 
     amount: Array = var("amount#kg", "amount on the plot that is not yet released")
     total: Array = var("total_cumulated_scattered_amount#kg", "amount scattered since the start of the season")
 
 
-@pytree
 class Spreadable(Entity):
     """Base class of cides and fertilizers. A kind defines its ledger (`booked`), action range and message."""
 

@@ -14,6 +14,7 @@ from gymnasium.vector.utils import batch_space
 from jax import Array
 
 from harvestgym.core.errors import ConfigError, mismatch
+from harvestgym.core.grouping import group_pairs
 from harvestgym.farm.engine.model import FarmModel
 
 STOP = 0
@@ -103,8 +104,9 @@ def build_map_table(model: FarmModel) -> MapTable:
     cells = list(np.ndindex(plot_cells(model).shape))
     index = {cell: 1 + i for i, cell in enumerate(cells)}
     rows: list[tuple[str, dict[int, int], dict[int, int], int, int]] = [("stop", {NOWHERE: 0}, {}, 0, 1)]
-    for name, items in _requests(model).items():
-        at = {index[cell] if cell else NOWHERE: item for cell, item in items.items()}
+    offered = group_pairs((item.variable.name, (i, item)) for i, item in enumerate(model.offered.items))
+    for name, items in offered.items():
+        at = {index[item.variable.field, *item.plot] if item.plot else NOWHERE: i for i, item in items}
         rows.append((f"request {name}", dict.fromkeys(at, 0), at, 0, 1))
     table = model.actions
     for farmer, number in table.assignments:
@@ -128,15 +130,6 @@ def plot_cells(model: FarmModel) -> np.ndarray:
     for f, (x, y) in enumerate(shapes):
         cells[f, :x, :y] = True
     return cells
-
-
-def _requests(model: FarmModel) -> dict[str, dict[tuple[int, int, int] | None, int]]:
-    """Return the offered observations by variable name and cell; the cell is None for a whole variable."""
-    found: dict[str, dict[tuple[int, int, int] | None, int]] = {}
-    for i, item in enumerate(model.offered.items):
-        cell = None if item.plot is None else (item.variable.field, *item.plot)
-        found.setdefault(item.variable.name, {})[cell] = i
-    return found
 
 
 class MapSpace(gymnasium.spaces.MultiDiscrete):

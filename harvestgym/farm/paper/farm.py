@@ -154,12 +154,11 @@ class Farm(GymEnv):
         return self.observations(), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """Call `gym_step`."""
-        return self.gym_step(action)
-
-    def gym_step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
         """Carry out a member of `action_space`, a set of pairs; any other action raises ConfigError without effect."""
         return self._do(self._from_gym(action))
+
+    gym_step = step
+    """The paper's name of `step`."""
 
     def farmgym_step(self, schedule: Sequence[Any]) -> tuple[list[Item], float, bool, bool, Info]:
         """Carry out a list of `(farmer, field, entity, name, parameters)`; return the observations as items.

@@ -20,7 +20,7 @@ from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, build
 from harvestgym.farm.entities.base import Action
 from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.schema import ScoreSpec
-from harvestgym.farm.written_values import parse_plot
+from harvestgym.farm.spelling import parse_plot
 
 COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
 REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "constraints", "risk")
@@ -171,9 +171,10 @@ def actions_text(names: NameTable, size: int) -> str:
     """Return an actions file that allows every intervention with every value, and every observation."""
     plots = {field: [str(plot) for plot in np.ndindex(shape)] for field, shape in names.shapes.items()}
     actions = [(entity, action) for entity, slot in names.slots.items() for action in slot.kind.actions]
+    observed = [(entity, key, found) for entity, tree in names.tree.items() for key, found in tree.items()]
     blocks = {
         "interventions": build_tree(((*entity, a.name), _every_value(a, plots[entity[0]])) for entity, a in actions),
-        "observations": build_tree((entity, _branch(tree, plots[entity[0]])) for entity, tree in names.tree.items()),
+        "observations": build_tree(((*at, key), _branch(found, plots[at[0]])) for at, key, found in observed),
     }
     return to_yaml(blocks | {"params": {SIZE: size}})
 
@@ -185,14 +186,11 @@ def _every_value(action: Action, plots: Sequence[str]) -> dict[str, Any] | None:
     return limits or None
 
 
-def _branch(tree: Mapping[str, Any], plots: Sequence[str]) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, below in tree.items():
-        if isinstance(below, Mapping):
-            out[key] = {WHOLE: None} | _branch(below, plots)
-        else:
-            out[key] = [WHOLE, *plots] if below.per_plot else None
-    return out
+def _branch(found: Any, plots: Sequence[str]) -> Any:
+    """Return every path to a variable, or to a group of variables and those in it."""
+    if isinstance(found, Mapping):
+        return {WHOLE: None} | {key: _branch(below, plots) for key, below in found.items()}
+    return [WHOLE, *plots] if found.per_plot else None
 
 
 def score_text(names: NameTable, score: ScoreSpec, keys: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.formula_parser import parse_formula
-from harvestgym.farm.written_values import parse_plot
+from harvestgym.farm.spelling import parse_plot
 
 Item = tuple[str, str, str, list[Any], Any]
 ItemReader = Callable[[Any], list[Item]]

@@ -16,8 +16,7 @@ from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservedItem
 
-from .order_words import say_action, say_amount, say_tool
-from .words import FUTILE
+from .words import FUTILE, say_action, say_amount, say_tool
 
 COST_NAMES = ("intervention cost", "observation cost", "wages")
 TOOL_SIZE = 0.2

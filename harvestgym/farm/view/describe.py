@@ -14,12 +14,11 @@ from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.core.view.tables import Table, describe_range
 from harvestgym.core.yaml_io import to_line
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.entities.base import Entity, Parameter
+from harvestgym.farm.entities.base import Entity, Parameter, Place
 from harvestgym.farm.policies.rule_numbers import list_numbers
 from harvestgym.farm.schema import FarmSpec, RulesSpec, ScoreSpec
 
-from .order_words import name_things
-from .words import code_labels, key_unit, key_words, number_text
+from .words import code_labels, key_unit, key_words, name_things, number_text
 
 TableRow = tuple[str, str, str]
 
@@ -100,12 +99,15 @@ def rules_table(env: FarmModel) -> Table:
 
 def entities_table(env: FarmModel) -> Table:
     """Make the table of entities and their parameter sets."""
-    rows = [
-        (field.name, slot.name, str(which), entity.about(params.place))
-        for field, params, spec in zip(env.fields, env.params.fields, env.spec.fields.values(), strict=True)
-        for slot, entity, (_, which) in zip(field.slots, params.entities, spec.entities, strict=True)
-    ]
+    rows = [(*where, str(which), entity.about(place)) for where, entity, which, place in _list_entities(env)]
     return Table("Entities", ("field", "entity", "set", "what it is"), rows, ("entities",))
+
+
+def _list_entities(env: FarmModel) -> Iterator[tuple[tuple[str, str], Entity, Any, Place]]:
+    """Yield the field and name of each entity, its parameters, its set as in the farm file, and its place."""
+    for field, params, spec in zip(env.fields, env.params.fields, env.spec.fields.values(), strict=True):
+        for slot, entity, (_, which) in zip(field.slots, params.entities, spec.entities, strict=True):
+            yield (field.name, slot.name), entity, which, params.place
 
 
 def _variables_table(env: FarmModel) -> Table:
@@ -165,9 +167,8 @@ def _codes_text(meta: Meta) -> str:
 
 def parameter_tables(env: FarmModel) -> Iterator[Table]:
     """Yield a table of each entity's parameters: name, value and source."""
-    for field, params, spec in zip(env.fields, env.params.fields, env.spec.fields.values(), strict=True):
-        for slot, entity, (_, which) in zip(field.slots, params.entities, spec.entities, strict=True):
-            yield make_parameter_table(f"Parameters of {field.name}/{slot.name}", entity, which)
+    for where, entity, which, _ in _list_entities(env):
+        yield make_parameter_table(f"Parameters of {'/'.join(where)}", entity, which)
 
 
 def make_parameter_table(title: str, entity: Entity, which: str | Mapping[str, Any]) -> Table:

@@ -18,8 +18,7 @@ from harvestgym.farm.engine.state import FarmParams, FarmState
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.formula_parser import parse_formula
 
-from .order_words import entity_title
-from .words import say_cause
+from .words import entity_title, say_cause
 
 DONE, NO_EFFECT, REFUSED = 1, 2, 3
 """Indices of the outcomes in the counts of `FarmModel.count`; the refusals follow, by reason."""

@@ -15,8 +15,7 @@ from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.plant.stages import Stage
 
 from .action_log import logged_orders
-from .order_words import entity_title
-from .words import ARRIVALS, CHANGES, date_of_step, say_cause
+from .words import ARRIVALS, CHANGES, date_of_step, entity_title, say_cause
 
 STARVED = ("no-growth days", "no-weight days")
 """Causes of death that follow from slow growth."""

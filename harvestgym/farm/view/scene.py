@@ -19,7 +19,7 @@ from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.engine.variables import FieldSlots
 from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.soil import Soil, drawing
+from harvestgym.farm.entities.soil.soil import Soil, mark_wetness, read_wetness
 
 from .action_log import COST_NAMES, action_marks, find_looks, find_morning, find_outcomes, is_morning
 from .recorder import drawn_numbers, mean_of_plots
@@ -55,7 +55,8 @@ def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int
     marks += action_marks(env, record, step, f, room, crowded(field.shape))
     title = f"{field.name}, {_coordinates(place)}"
     heading = [f"{field.name}:"] if len(env.fields) > 1 else []
-    return Map(title, field.shape, tuple(marks), room, tuple(drawing.legend_marks())), heading + _join_short(lines)
+    legend = tuple(map(mark_wetness, read_wetness()[:-1]))
+    return Map(title, field.shape, tuple(marks), room, legend), heading + _join_short(lines)
 
 
 def _join_short(lines: list[str]) -> list[str]:

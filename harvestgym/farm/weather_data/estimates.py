@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .units import QUANTITIES
+from .columns import QUANTITIES
 
 USUAL_WIND = 2.0
 """Wind in m/s at 2 m for a station that does not record it (FAO-56, chapter 3: the mean of over 2000 stations)."""
@@ -60,7 +60,5 @@ def _interpolate(values: np.ndarray) -> np.ndarray:
 
 def longest_run(years: list[int]) -> list[int]:
     """Return the longest run of consecutive years; if two runs are equally long, the later one."""
-    runs: list[list[int]] = [[]]
-    for year in years:
-        runs.append([*runs[-1], year] if year - 1 in runs[-1][-1:] else [year])
-    return max(reversed(runs), key=len)
+    runs = np.split(years, np.flatnonzero(np.diff(years) != 1) + 1)
+    return max(reversed(runs), key=len).tolist()

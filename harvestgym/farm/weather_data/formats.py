@@ -19,7 +19,7 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, mismatch, require
 from harvestgym.core.yaml_io import read_text
 
-from .units import KNOWN, QUANTITIES
+from .columns import KNOWN, QUANTITIES
 
 CellColumns = Mapping[str, Sequence[Any]]
 
@@ -33,7 +33,7 @@ class Sheet(NamedTuple):
 
     Attributes:
         format: the name of its format.
-        columns: the meaning of each known column name, as in `units.parse_meaning`, or "ignore".
+        columns: the meaning of each known column name, as in `columns.parse_meaning`, or "ignore".
         missing: the number that represents a missing value.
         altitude: altitude of the station in m; NaN if unknown.
     """

@@ -14,8 +14,8 @@ from harvestgym.core.view.tables import Table
 from harvestgym.core.yaml_io import read_file
 from harvestgym.render.figure import draw_figure
 
+from .columns import COLUMNS
 from .table import FILLING, YEAR, WeatherTable
-from .units import COLUMNS
 
 RECORDS_FILE = Path(__file__).with_name("records.yaml")
 LEAST_RAIN = 50

@@ -15,10 +15,9 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, check_each_name, check_name, map_all, mismatch, nearest, require
 from harvestgym.core.yaml_io import to_line
 
-from .dates import is_date, is_leap_day, read_dates
+from .columns import COLUMNS, IGNORE, QUANTITIES, Meaning, guess_unit, is_date, is_leap_day, parse_meaning, read_dates
 from .estimates import derive_quantities, fill_days, longest_run
 from .formats import OWN, Sheet, parse_number, read_sheet
-from .units import COLUMNS, IGNORE, QUANTITIES, Meaning, guess_unit, parse_meaning
 
 YEAR = 365
 """Days in a farm year: 29 February is left out, so that a day number is the same date every year."""

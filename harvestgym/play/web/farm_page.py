@@ -11,8 +11,7 @@ from nicegui import ui
 from harvestgym.core.view.scene import Chart, Map
 from harvestgym.core.yaml_io import read_file
 from harvestgym.farm.engine.actions import ActionRow
-from harvestgym.farm.view.order_words import say_tool
-from harvestgym.farm.view.words import date_words, key_unit, key_words, number_text, unit_words
+from harvestgym.farm.view.words import date_words, key_unit, key_words, number_text, say_tool, unit_words
 from harvestgym.play.farm_session import Fact, FarmSession
 
 from .elements import box, button, card, chart, columns, image, legend, map_image, number, show_message, words

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.entities.weather.generator import DRAWS
+from harvestgym.farm.entities.weather.day_source import DRAWS
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 from tests.farm.build.test_starts import bare

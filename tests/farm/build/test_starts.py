@@ -15,7 +15,7 @@ from harvestgym.core.pytree import replace
 from harvestgym.farm.build.compile import build_text
 from harvestgym.farm.build.farm_writer import write_farm
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.entities.weather.generator import DRAWS
+from harvestgym.farm.entities.weather.day_source import DRAWS
 from harvestgym.farm.schema import RulesSpec
 from harvestgym.farm.spelling import read_day
 from tests.farm.one_field import make_farm

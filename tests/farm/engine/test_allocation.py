@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.farm.engine.allocation import allocate
+from harvestgym.farm.engine.field_day import allocate
 from harvestgym.farm.entities.messages import Ground, Need
 from tests.farm.messages import message, stacked_needs
 from tests.farm.soil_plant_day import field

@@ -15,8 +15,8 @@ from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS
 from harvestgym.farm.view.action_log import find_outcomes
 from harvestgym.farm.view.events import find_events, find_last_event
-from harvestgym.farm.view.order_words import say_order
 from harvestgym.farm.view.recorder import known
+from harvestgym.farm.view.words import say_order
 from tests.long_form import long, some
 from tests.render.seasons import blank, farm, full, order
 

@@ -15,10 +15,10 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import Weather
+from harvestgym.farm.weather_data.columns import COLUMNS
 from harvestgym.farm.weather_data.formats import FORMATS
 from harvestgym.farm.weather_data.records import list_records
 from harvestgym.farm.weather_data.table import fill_record, read_record, read_table
-from harvestgym.farm.weather_data.units import COLUMNS
 from tests.load_script import ROOT
 from tests.long_form import ALL
 

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.entities.weather import generator
+from harvestgym.farm.entities.weather import day_source
 from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data import normals as figures
@@ -97,7 +97,7 @@ def test_what_is_measured_is_generated_and_measured_again(name):
     """One or four years in, two hundred out: the figures come back within sampling error."""
     first = load_site(name).normals
     climate = compute_climate(first)
-    draws = jax.random.uniform(jax.random.key(6), (200 * YEAR, generator.DRAWS))
+    draws = jax.random.uniform(jax.random.key(6), (200 * YEAR, day_source.DRAWS))
     days, _ = jax.jit(simulate)(climate, climate.first(1, draws[0]), 1, draws)
     again = measure_normals(days)
     for field, within in {"t_min": 0.6, "t_max": 0.6, "t_mean": 0.6, "humidity": 1.5, "wind": 0.15}.items():
@@ -113,7 +113,7 @@ def test_what_is_measured_is_generated_and_measured_again(name):
 def test_a_climate_of_one_day_generates_that_day(name):
     site = load_site(name)
     climate = compute_climate(site.normals)
-    draws = jax.random.uniform(jax.random.key(0), (YEAR, generator.DRAWS))
+    draws = jax.random.uniform(jax.random.key(0), (YEAR, day_source.DRAWS))
     days, _ = jax.jit(simulate)(climate, climate.first(1, draws[0]), 1, draws)
     for column, expected in zip(days, site.table.days, strict=True):
         np.testing.assert_allclose(column, expected, rtol=0.05, atol=0.02)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree, var
+from harvestgym.core.pytree import Pytree, par, var
 from harvestgym.core.random import uniform_int
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
@@ -23,15 +23,13 @@ BIRDS_MAX = 100_000
 """Largest number of birds on a field: the upper limit of the paper's range."""
 
 
-@pytree
-class BirdsState:
+class BirdsState(Pytree):
     """Number of birds today and over the season."""
 
     population: Array = var("population#nb", "birds on the field today", dtype="int", high=BIRDS_MAX, axes=())
     total: Array = var("total_cumulated_birds#nb", "sum of the daily numbers of birds so far", dtype="int", axes=())
 
 
-@pytree
 class Birds(Entity):
     """A kind of bird, defined by its food."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import open_par, pytree
+from harvestgym.core.pytree import open_par
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
 from harvestgym.farm.entities.drawing import DrawContext
@@ -13,7 +13,6 @@ from harvestgym.farm.entities.messages import Dose
 from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 
 
-@pytree
 class Cide(Spreadable):
     """A pesticide, a herbicide, or another poison; its targets are names that other kinds declare in `targets`.
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree, var
+from harvestgym.core.pytree import Pytree, par, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,
@@ -28,21 +28,18 @@ SCARECROWS = ("none", "basic", "advanced")
 """The states of a field's scarecrow: none, or its type."""
 
 
-@pytree
-class Strength:
+class Strength(Pytree):
     """The effects of one type of scarecrow."""
 
     deterred: Array = par(SCARECROWS, "birds of each kind kept away per day", low=0, high=1000, dtype="int")
 
 
-@pytree
-class FacilityState:
+class FacilityState(Pytree):
     """The facilities on the field."""
 
     scarecrow: Array = var("scarecrow", "scarecrow on the field", labels=SCARECROWS, axes=())
 
 
-@pytree
 class Facility(Entity):
     """A place for a scarecrow, and lures (hedges) around the field; the effects of several facilities add up."""
 

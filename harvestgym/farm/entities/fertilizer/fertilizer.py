@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import par
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
 from harvestgym.farm.entities.drawing import DrawContext
@@ -20,7 +20,6 @@ from harvestgym.farm.entities.messages import Feed, name_nutrients
 from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 
 
-@pytree
 class Fertilizer(Spreadable):
     """A stock of nutrients on each plot, released into its soil."""
 

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import pytree
 from harvestgym.core.random import bernoulli, binomial, multinomial, uniform_int
 from harvestgym.farm.entities.response import Response, Window, expglm
 
@@ -20,7 +19,6 @@ WALKS = ((0, -1), (0, 1), (1, 0), (-1, 0))
 """Steps (x, y) to the north, south, east and west; a fifth choice is to stay."""
 
 
-@pytree
 class Appear(Response):
     """Eq. (32): temperature in degC, pesticide in g.m-2, distance in plots between a plot and the edge."""
 
@@ -29,7 +27,6 @@ class Appear(Response):
     pesticide: Window
 
 
-@pytree
 class Stay(Response):
     """Eq. (33): the drivers of eq. (32), and the birds that eat pests.
 

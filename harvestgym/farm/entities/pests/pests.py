@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree, replace, var
+from harvestgym.core.pytree import Pytree, par, replace, var
 from harvestgym.core.random import normal
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, check_order, publishes
@@ -33,8 +33,7 @@ _count = partial(var, dtype="int", high=PESTS_MAX)
 """A number of pests."""
 
 
-@pytree
-class PestsState:
+class PestsState(Pytree):
     """The locations of the pests, the forecast of attacks, and the (hidden) future waves."""
 
     population: Array = _count("plot_population#nb", "pests on the plot, per m2")
@@ -43,7 +42,6 @@ class PestsState:
     ahead: Array = _count("ahead", "pests at the edge on the coming days", axes=("lead", "plot"), hidden=True)
 
 
-@pytree
 class Pests(Entity):
     """A species of insect pest."""
 

@@ -28,7 +28,7 @@ def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
     ground = 0.87 - LETTERS * (seen.kinds - 1)
     marks = []
     for x, y in np.argwhere(stage > 0).tolist():
-        label, size = STAGES[int(stage[x, y])], _at(seen, "size#cm", x, y)
+        label, size = STAGES[int(stage[x, y])], seen.number("size#cm", (x, y))
         tall = min(_height(label, size / float(crop.size_max)), ground - 0.03)
         at = (x + middle, y + ground - tall / 2)
         marks.append(Mark(drawings[f"{species}_{label}"], at, tall, meaning=f"{crop_name(seen)}: {label}"))
@@ -44,10 +44,6 @@ def crop_name(seen: DrawContext) -> str:
     return seen.sets[0] if seen.sets else seen.name
 
 
-def _at(seen: DrawContext, key: str, x: int, y: int) -> float:
-    return float(seen[key][x, y]) if key in seen else float("nan")
-
-
 def _height(label: str, share: float) -> float:
     """Return the side length of the drawing, in plots; medium if the height is unknown."""
     if label == STAGES[Stage.SEED]:
@@ -58,9 +54,9 @@ def _height(label: str, share: float) -> float:
 def _words(seen: DrawContext, label: str, size: float, x: int, y: int) -> str:
     who = f"{crop_name(seen)} " if seen.kinds > 1 else ""
     if label == STAGES[Stage.DEAD]:
-        cause = _at(seen, "cause_of_death", x, y)
+        cause = seen.number("cause_of_death", (x, y))
         return f"{who}dead" + (f" ({CAUSES[int(cause)].partition(': ')[2]})" if cause > 0 else "")
-    number = _at(seen, "population#nb", x, y)
+    number = seen.number("population#nb", (x, y))
     count = f"{number:.0f} " if np.isfinite(number) else ""
     tall = f", {size:.0f} cm" if np.isfinite(size) and label != STAGES[Stage.SEED] else ""
     return f"{count}{who}{label}{tall}"

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import Pytree, par
 from harvestgym.farm.entities.base import check_order
 from harvestgym.farm.entities.messages import name_nutrients, repels
 from harvestgym.farm.entities.response import Response, Window
@@ -44,8 +44,7 @@ POLLINATION_RATES = tuple(f"{way}_pollination_rate#%" for way in ("auto", "wind"
 RELEASE_SPEEDS = name_nutrients("{}_release_speed#g.g-1.day-1")
 
 
-@pytree
-class Clock:
+class Clock(Pytree):
     """Development: the degree-days of the timed stages, and the factors that hasten or delay them.
 
     The paper's stages end at a size, a weight or an age (eqs. (3), (7), (14), (18)). A flat response to temperature, as
@@ -68,7 +67,6 @@ class Clock:
         yield from check_order("t_optimum#°C", self.optimum, "t_ceiling#°C", self.ceiling)
 
 
-@pytree
 class SeedSurvival(Response):
     """Eq. (2), with [0, oldest] as the age interval, as in the reference implementation.
 
@@ -79,22 +77,19 @@ class SeedSurvival(Response):
     age_seed: Window
 
 
-@pytree
 class Sprouting(Response):
     """Eq. (3), reduced to its response to humidity, as a factor of the clock."""
 
     humidity: Window
 
 
-@pytree
-class Seed:
+class Seed(Pytree):
     """The stage from the seed to the first leaves, section 4.2.1."""
 
     survive: SeedSurvival
     sprout: Sprouting
 
 
-@pytree
 class Rate(Response):
     """Eqs. (4) and (16): the growth of a day, as a fraction of the growth of an unstressed plant at the same pace.
 
@@ -116,7 +111,6 @@ class Rate(Response):
     salt: Window
 
 
-@pytree
 class GrowSurvival(Response):
     """Eq. (9), with cold added; in the paper cold harms only flowers."""
 
@@ -125,8 +119,7 @@ class GrowSurvival(Response):
     cold: Window
 
 
-@pytree
-class Grow:
+class Grow(Pytree):
     """The stage from the first leaves to the first flowers, section 4.2.2, with transpiration as a function of size."""
 
     survive: GrowSurvival
@@ -139,36 +132,31 @@ class Grow:
     alpha_1: Array = par("Water_evapo_alpha_1#cm-1", "alpha_1 of K_t: its increase per cm of height", low=-10, high=10)
 
 
-@pytree
 class Opening(Response):
     """Effect of crowding on the number of flowers in eq. (10), which the paper does not include."""
 
     crowding: Window
 
 
-@pytree
 class WindPollination(Response):
     """Eq. (12)."""
 
     temperature: Window
 
 
-@pytree
 class InsectPollination(Response):
     """Eq. (13). Visits are counted from the opening of the flowers up to and including today, as in eq. (19)."""
 
     visits: Window
 
 
-@pytree
 class BloomSurvival(Response):
     """Eq. (15), but for the temperature of a single night, not for the days of frost."""
 
     cold: Window
 
 
-@pytree
-class Bloom:
+class Bloom(Pytree):
     """The stage from the first flowers to their fall, section 4.2.3."""
 
     survive: BloomSurvival
@@ -181,7 +169,6 @@ class Bloom:
     auto_success: Array = par("auto_pollination_success#%", "p_auto of eq. (11), a daily probability", low=0, high=1)
 
 
-@pytree
 class FruitSurvival(Response):
     """Eq. (20), with cold added."""
 
@@ -190,7 +177,6 @@ class FruitSurvival(Response):
     cold: Window
 
 
-@pytree
 class Holding(Response):
     """The fraction of the fruits that stay healthy for a day while they fill.
 
@@ -200,7 +186,6 @@ class Holding(Response):
     humidity: Window
 
 
-@pytree
 class Ripening(Response):
     """Eq. (19), as minus the log of the fraction of the largest weight that fruit reaches, given visits and drought.
 
@@ -212,8 +197,7 @@ class Ripening(Response):
     drought: Window
 
 
-@pytree
-class Fruit:
+class Fruit(Pytree):
     """The stage from the fall of the flowers to full-grown fruit, section 4.2.4."""
 
     survive: FruitSurvival
@@ -225,7 +209,6 @@ class Fruit:
     water: Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0, high=1000)
 
 
-@pytree
 class Keeping(Response):
     """Eq. (21). Rain is 1 on a rainy day; its interval is (-inf, 0], misprinted in the paper."""
 
@@ -235,23 +218,20 @@ class Keeping(Response):
     age_ripe: Window
 
 
-@pytree
-class Ripe:
+class Ripe(Pytree):
     """The stage from full-grown fruit to the harvest or the end, section 4.2.5."""
 
     keep: Keeping
     variance: Array = par("ripe_rate_sigma2", "variance of the noise of the kept share, eq. (21)", low=0, high=100)
 
 
-@pytree
-class Dead:
+class Dead(Pytree):
     """The release of nutrients from a dead plant to the soil, section 4.2.6."""
 
     release: Array = par(RELEASE_SPEEDS, "share (0 to 1) of the remains released per day", low=0, high=1)
 
 
-@pytree
-class Crop:
+class Crop(Pytree):
     """All parameters of a crop."""
 
     initial_stage: Array = par("initial_stage", "stage of plots that the farm file does not set", labels=STAGES)

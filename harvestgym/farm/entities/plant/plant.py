@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import pytree, replace, replace_where
+from harvestgym.core.pytree import iterate_metas, replace, replace_where
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,
@@ -42,10 +42,9 @@ from harvestgym.farm.entities.messages import (
 )
 
 from . import clock, drawing, growth, needs
-from .initial_state import check_start, complete_state
 from .parameters import PLANTS_MAX, Crop
 from .stages import Stage, is_alive
-from .state import DERIVED, PlantState, clear_plots, global_stage
+from .state import PlantState, PlantViews, check_start, clear_plots, complete_state, global_stage
 
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 SPACINGS = (5.0, 10.0, 15.0, 20.0)
@@ -53,7 +52,6 @@ CRUMBS = 1e-3
 """Amount of nutrients in dead plants, in g, below which the rest is released at once."""
 
 
-@pytree
 class Plant(Crop, Entity):
     """A crop that takes water and nutrients from the soil and produces fruit."""
 
@@ -61,7 +59,7 @@ class Plant(Crop, Entity):
     host: ClassVar[bool] = True
     explains: ClassVar = ("cause_of_death", "death_exponent", "limiting_factor", "limiting_exponent", "harvest_weight")
     randomness: ClassVar = {use: ("plot",) for use in ("survive", "noise", "count")}
-    derived: ClassVar = DERIVED
+    derived: ClassVar = dict(iterate_metas(PlantViews))
 
     def init(self, key: Array, place: Place) -> PlantState:
         """Return a state with every plot in the initial stage; `settle` fills in the rest."""

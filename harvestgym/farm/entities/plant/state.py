@@ -1,16 +1,23 @@
-"""The state of a crop: identical plants on each plot, in one of the stages of section 4.2."""
+"""The state of a crop: identical plants on each plot, in one of the stages of section 4.2.
+
+`complete_state` fills in the initial values that the farm file omits and that follow from the stage.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import Meta, pytree, replace_where, var
+from harvestgym.core.pytree import Pytree, replace, replace_where, var
+from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.messages import name_nutrients
 from harvestgym.farm.entities.response import driver_names
 
-from .parameters import FLOWERS_MAX, PLANTS_MAX, BloomSurvival, FruitSurvival, GrowSurvival, Rate, SeedSurvival
+from .parameters import FLOWERS_MAX, PLANTS_MAX, BloomSurvival, Crop, FruitSurvival, GrowSurvival, Rate, SeedSurvival
 from .stages import GLOBAL_STAGES, HARVESTED, STAGES, UNDEFINED, Stage
 
 SURVIVAL = {
@@ -35,28 +42,23 @@ GROWTH_FACTORS = ("none", *driver_names(Rate), "strain")
 """Factors that can limit a day's growth: the terms of eqs. (4) and (16); `strain` as in `CAUSES`."""
 
 
-def _count(key: str, doc: str, high: float = 1e6) -> Array:
-    return var(key, doc, dtype="int", high=high)
+_count = partial(var, dtype="int", high=1e6)
+"""A number of plants, flowers, fruits or days."""
 
 
-def _at_end(key: str, doc: str) -> Meta:
-    return Meta(kind="var", keys=(key,), doc=doc, low=0, axes=("plot",))
-
-
-@pytree
-class PlantState:
+class PlantState(Pytree):
     """Plants on each plot."""
 
     stage: Array = var("stage", "stage of development", labels=STAGES)
     reached: Array = var("reached", "latest stage that plants entered this year", dtype="int", hidden=True)
     harvested: Array = var("harvested", "whether the plot was harvested and not sown since", dtype="bool")
-    population: Array = _count("population#nb", "plants on the plot", PLANTS_MAX)
+    population: Array = _count("population#nb", "plants on the plot", high=PLANTS_MAX)
     spacing: Array = var("spacing#cm", "distance between plants")
     size: Array = var("size#cm", "height of a plant")
-    flowers: Array = _count("flowers_per_plant#nb", "flowers that have opened", FLOWERS_MAX)
+    flowers: Array = _count("flowers_per_plant#nb", "flowers that have opened", high=FLOWERS_MAX)
     visits: Array = _count("pollinator_visits#nb", "days on which pollinators visited the flowers")
-    pollinated: Array = _count("flowers_pollinated_per_plant#nb", "flowers that were pollinated", FLOWERS_MAX)
-    fruits: Array = _count("fruits_per_plant#nb", "fruits on the plant", FLOWERS_MAX)
+    pollinated: Array = _count("flowers_pollinated_per_plant#nb", "flowers that were pollinated", high=FLOWERS_MAX)
+    fruits: Array = _count("fruits_per_plant#nb", "fruits on the plant", high=FLOWERS_MAX)
     fruit_weight: Array = var("fruit_weight#g", "weight of a fruit")
     harvest_weight: Array = var("harvest_weight#kg", "fruit harvested from the plot so far")
     nutrients: Array = var(name_nutrients("cumulated_nutrients_{}#g"), "nutrients in the plants")
@@ -79,18 +81,18 @@ class PlantState:
     limiting_exponent: Array = var("limiting_exponent", "exponent term of this factor in eq. (4) or (16)")
 
 
+class PlantViews(Pytree):
+    """Variables that `Plant.views` computes from the state."""
+
+    global_stage: Array = var(
+        "global_stage", "stage of more than 75 % of the plots, or undefined", labels=GLOBAL_STAGES, axes=()
+    )
+    size_threshold: Array = var("grow_size_threshold#cm", "size of an unstressed plant when it flowers")
+    fruit_weight_threshold: Array = var("fruit_weight_threshold#g", "weight of an unstressed fruit when it is ripe")
+
+
 KEPT_AFTER_HARVEST = ("reached", "harvested", "harvest_weight", "cause_of_death", "death_exponent")
 """Variables that keep their values on a plot after its plants are gone."""
-
-DERIVED = {
-    "global_stage": Meta(
-        kind="var", keys=("global_stage",), doc="stage of more than 75 % of the plots, or undefined", dtype="int",
-        low=0, high=HARVESTED, labels=GLOBAL_STAGES,
-    ),
-    "size_threshold": _at_end("grow_size_threshold#cm", "size of an unstressed plant when it flowers"),
-    "fruit_weight_threshold": _at_end("fruit_weight_threshold#g", "weight of an unstressed fruit when it is ripe"),
-}  # fmt: skip
-"""Variables that `Plant.views` computes."""
 
 
 def clear_plots(state: PlantState, where: Array) -> PlantState:
@@ -104,3 +106,58 @@ def global_stage(state: PlantState) -> Array:
     stages = np.arange(len(GLOBAL_STAGES), dtype=np.int32)
     most = jnp.mean(shown == stages[:, None, None], axis=(1, 2)) > 0.75  # at most one stage
     return UNDEFINED + jnp.sum(most * (stages - UNDEFINED), dtype=jnp.int32)
+
+
+FIRST_STAGE = {
+    "size": Stage.GROW, "flowers": Stage.BLOOM, "pollinated": Stage.BLOOM, "fruits": Stage.FRUIT,
+    "fruit_weight": Stage.FRUIT,
+}  # fmt: skip
+"""The earliest stage in which each variable can be above 0."""
+
+
+def check_start(crop: Crop, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
+    """Yield an error for each initial value above 0 of a variable that is 0 in all possible initial stages."""
+    latest = int(np.max(given.get("stage", crop.initial_stage)))
+    for name, first in FIRST_STAGE.items():
+        most = float(np.max(given.get(name, 0.0)))
+        if most > 0 and latest < first:
+            expected = f"0 in the stage {Stage(latest).name.lower()}"
+            yield name, f"expected {expected}, got {most:g}; try the stage {first.name.lower()}"
+
+
+def complete_state(crop: Crop, state: PlantState, place: Place) -> PlantState:
+    """Make `state` consistent with its stages: replace zeros that they rule out, and clear values that they exclude.
+
+    A plot with plants has the usual number of them, evenly spaced. From bloom on, they are as large as an unstressed
+    plant when it flowers, with the expected number of flowers; from fruit on, all flowers have become fruit; ripe fruit
+    weighs as much as on an unstressed, well pollinated plant. Values from the file are kept.
+    """
+    grown = _grown(crop, _planted(crop, state, place))
+    return clear_plots(_fruiting(crop, grown), state.stage == Stage.NONE)
+
+
+def _planted(crop: Crop, state: PlantState, place: Place) -> PlantState:
+    usual = jnp.clip(jnp.round(crop.density * place.surface), 1.0, PLANTS_MAX).astype(jnp.int32)
+    population = jnp.where(state.population > 0, state.population, usual)
+    even = 100 * jnp.sqrt(place.surface / population)
+    return replace(state, population=population, spacing=jnp.where(state.spacing > 0, state.spacing, even))
+
+
+def _grown(crop: Crop, state: PlantState) -> PlantState:
+    usual = jnp.where(state.stage == Stage.GROW, crop.size_start, crop.bloom.share * crop.size_max)
+    size = jnp.minimum(jnp.where(state.size > 0, state.size, usual), crop.size_max)
+    expected = jnp.round(crop.flowers_max * size / crop.size_max).astype(jnp.int32)
+    flowers = jnp.maximum(jnp.where(state.flowers > 0, state.flowers, expected), state.pollinated)
+    size = jnp.where(state.stage >= Stage.GROW, size, 0.0)
+    return replace(state, size=size, flowers=jnp.where(state.stage >= Stage.BLOOM, flowers, 0))
+
+
+def _fruiting(crop: Crop, state: PlantState) -> PlantState:
+    fruiting = state.stage >= Stage.FRUIT
+    set_ = jnp.where(state.pollinated > 0, state.pollinated, state.flowers)
+    full = jnp.exp(-crop.fruit.ripen.intercept) * crop.fruit_weight_max
+    usual = jnp.where(state.stage == Stage.FRUIT, crop.fruit_weight_start, full)
+    weight = jnp.minimum(jnp.where(state.fruit_weight > 0, state.fruit_weight, usual), crop.fruit_weight_max)
+    pollinated = jnp.where(fruiting, set_, jnp.where(state.stage == Stage.BLOOM, state.pollinated, 0))
+    fruits = jnp.where(fruiting, jnp.where(state.fruits > 0, state.fruits, set_), 0)
+    return replace(state, pollinated=pollinated, fruits=fruits, fruit_weight=jnp.where(fruiting, weight, 0.0))

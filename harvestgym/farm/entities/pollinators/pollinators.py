@@ -8,7 +8,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import pytree, var
+from harvestgym.core.pytree import Pytree, var
 from harvestgym.core.random import bernoulli
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
@@ -17,7 +17,6 @@ from harvestgym.farm.entities.messages import Air, Canopy, Flock, Structures, Vi
 from harvestgym.farm.entities.response import Response, Window, expglm
 
 
-@pytree
 class VisitConditions(Response):
     """Conditions for a visit from pollinators, eq. (34).
 
@@ -34,14 +33,12 @@ class VisitConditions(Response):
     pesticide: Window
 
 
-@pytree
-class PollinatorsState:
+class PollinatorsState(Pytree):
     """The plots that pollinators visited."""
 
     occurrence: Array = var("occurrence#bin", "whether pollinators came today", dtype="bool")
 
 
-@pytree
 class Pollinators(Entity):
     """A kind of pollinating insect and the conditions in which it visits flowers."""
 

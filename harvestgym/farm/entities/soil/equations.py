@@ -7,11 +7,9 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import pytree
 from harvestgym.farm.entities.response import Response, Window, expglm
 
 
-@pytree
 class Survival(Response):
     """Survival of the microlife, eq. (22), by the cide, in g/m2, and the surplus water divided by the capacity.
 

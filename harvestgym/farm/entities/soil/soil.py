@@ -6,17 +6,19 @@ that results do not depend on plot size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree, replace, var
+from harvestgym.core.pytree import Pytree, par, replace, var
 from harvestgym.core.view.scene import Mark
+from harvestgym.core.yaml_io import read_file
 from harvestgym.farm.entities.base import (
     ActionResult,
     Board,
@@ -43,7 +45,7 @@ from harvestgym.farm.entities.messages import (
     name_nutrients,
 )
 
-from . import drawing, equations
+from . import equations
 from .equations import Bucket, Survival, WaterBalance
 
 NITROGEN = NUTRIENTS.index("N")
@@ -57,8 +59,7 @@ _water = partial(par, low=1, high=1000, mistaken=("m3/m3", 1000))
 """The water in a volume of soil."""
 
 
-@pytree
-class Start:
+class Start(Pytree):
     """The soil at the start of a season; the contents of each plot are drawn between two limits."""
 
     water_min: Array = par("water_min#%", "minimum extractable water, share (0 to 1) of the maximum", low=0, high=1)
@@ -74,8 +75,7 @@ class Start:
             yield from check_order(f"{n}_min#g.m-2", low, f"{n}_max#g.m-2", high)
 
 
-@pytree
-class SoilState:
+class SoilState(Pytree):
     """Contents of the soil on each plot."""
 
     water: Array = var("available_Water#L", "water in the soil; a surplus over its capacity drains the same day")
@@ -85,7 +85,6 @@ class SoilState:
     cide: Array = var("amount_cide#g", "cide in the soil, as its effect on each target", axes=("target", "plot"))
 
 
-@pytree
 class Soil(Entity):
     """A soil with microlife that stores water and nutrients and supplies them to the hosts."""
 
@@ -115,11 +114,11 @@ class Soil(Entity):
         """Return a soil with contents drawn between the limits in `start`, a dry surface and no cide."""
         uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape), jnp.float32)
         bucket, start = self.bucket(place), self.start
-        water = _between(start.water_min, start.water_max, uniform[0])
+        water = start.water_min + (start.water_max - start.water_min) * uniform[0]
         low, high = (_column(ends) for ends in (start.nutrients_min, start.nutrients_max))
         return SoilState(
             water=bucket.wilting + water * (bucket.capacity - bucket.wilting),
-            nutrients=_between(low, high, uniform[1:]) * place.surface,
+            nutrients=(low + (high - low) * uniform[1:]) * place.surface,
             wet_surface=jnp.zeros(place.shape, jnp.float32),
             microlife=jnp.full(place.shape, start.microlife, jnp.float32),
             cide=jnp.zeros((len(place.targets), *place.shape), jnp.float32),
@@ -178,12 +177,19 @@ class Soil(Entity):
         return self.watering_discrete(state, place, where, amount, minutes)
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw each plot in a colour that shows its water content, or grey if that is unknown."""
-        return drawing.draw_plots(self._filled(seen, place))
+        """Draw each plot in the colour of its wetness class, or grey if its water content is unknown."""
+        filled, limits = self._filled(seen, place), [each["limit"] for each in read_wetness()[:-1]]
+        at = np.searchsorted(limits, filled, side="right")  # NaN is the last
+        return [mark_wetness(read_wetness()[at[x, y]], x, y) for x, y in np.ndindex(*filled.shape)]
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Describe the amount of plant-available water."""
-        return drawing.describe(self._filled(seen, place))
+        """Describe the mean amount of plant-available water, with its range if the plots differ."""
+        filled = self._filled(seen, place)
+        if np.isnan(filled).all():
+            return ["soil: not seen yet"]
+        low, mean, high = (100 * f(filled) for f in (np.nanmin, np.nanmean, np.nanmax))
+        ends = f" ({low:.0f} to {high:.0f} %)" if high - low >= 1 else ""
+        return [f"soil: {mean:.0f} %{ends} of the water plants can take"]
 
     def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
         """Return extractable water as a fraction of its maximum; NaN where it is unknown."""
@@ -245,8 +251,18 @@ class Soil(Entity):
         return {"soil": jnp.mean(state.microlife) / 100}
 
 
-def _between(low: Array, high: Array, uniform: Array) -> Array:
-    return low + (high - low) * uniform
+@cache
+def read_wetness() -> list[dict[str, Any]]:
+    """Return the wetness classes, each with its limit, colour and name; the last one is for unknown wetness.
+
+    The colours are distinguishable with any type of colour vision.
+    """
+    return read_file(Path(__file__).with_name("wetness.yaml"))
+
+
+def mark_wetness(wetness: Mapping[str, Any], x: int = 0, y: int = 0) -> Mark:
+    """Return the mark of a plot in a wetness class, which is also its mark in the legend."""
+    return Mark("square", (x + 0.5, y + 0.5), 1.0, wetness["colour"], meaning=wetness["name"])
 
 
 def _column(nutrients: Array) -> Array:

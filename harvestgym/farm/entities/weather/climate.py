@@ -26,7 +26,7 @@ from harvestgym.farm.weather_data.normals import (
 )
 from harvestgym.farm.weather_data.table import YEAR
 
-from .generator import LATENT, Climate
+from .day_source import LATENT, Climate
 
 LEAST_SHARE = 0.1
 """The minimum fraction of a variance that is Gaussian, even if season and rain explain all of it."""

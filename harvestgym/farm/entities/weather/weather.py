@@ -19,7 +19,7 @@ from pydantic import Field, StrictBool, StrictInt, create_model, field_validator
 
 from harvestgym.core.config import Strict, build_params, choose_set, make_schema, validate
 from harvestgym.core.errors import mismatch
-from harvestgym.core.pytree import par, pytree, replace, static, var
+from harvestgym.core.pytree import Pytree, par, replace, static, var
 from harvestgym.core.random import normal
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
@@ -30,14 +30,13 @@ from harvestgym.farm.weather_data.table import YEAR, Day, RainOption, WeatherTab
 
 from . import drawing
 from .climate import compute_climate
-from .day_source import DaySource, replay_table
+from .day_source import DRAWS, MEMORY, DaySource, replay_table
 from .evapotranspiration import (
     compute_daylength,
     extraterrestrial_radiation,
     reference_evapotranspiration,
     solar_radiation,
 )
-from .generator import DRAWS, MEMORY
 from .site import WIND_DIRECTIONS, Site, load_site
 
 LAPSE = 0.0065
@@ -60,8 +59,7 @@ _variance = functools.partial(par, low=0, high=1e4)
 """The variance of noise or of the error of a forecast."""
 
 
-@pytree
-class Settings:
+class Settings(Pytree):
     """Weather settings: climate change, rain classes, daily noise, and forecast errors (variances, section 4.1).
 
     Climate change applies to recorded, generated and constant days. Relative humidity stays the same, so that
@@ -109,8 +107,7 @@ air = functools.partial(var, axes=(), settled=True)
 """A variable that is computed from the day and the source of days, so a farm file cannot set it."""
 
 
-@pytree
-class WeatherState:
+class WeatherState(Pytree):
     """Today's air, the forecast, and (hidden) the future."""
 
     day: Array = var("day#int365", "day of the year, 1 to 365", low=1, high=365, dtype="int", axes=())
@@ -133,7 +130,6 @@ class WeatherState:
     memory: Array = var("memory", "memory of the day source", low=-1e9, axes=("memory",), hidden=True)
 
 
-@pytree
 class Weather(Entity):
     """The air over the field: temperature, humidity, wind, rain and sunshine, with a forecast."""
 

@@ -1,8 +1,8 @@
 """Weeds: on each plot seeds, growing and flowering plants, which arrive from the edge and spread (section 4.4.2).
 
-They take up water and nutrients before the crop does. The parameters are in `parameters.py`, the equations in
-`equations.py`. Weeds are counted as identical plants per m2 of plot, so that results do not depend on plot size; their
-water and nutrients are totals for the plot.
+They take up water and nutrients before the crop does. The parameters and the equations are in `equations.py`.
+Weeds are counted as identical plants per m2 of plot, so that results do not depend on plot size; their water and
+nutrients are totals for the plot.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import pytree, replace, replace_where, var
+from harvestgym.core.pytree import Pytree, replace, replace_where, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Entity, Ledger, Place, action, publishes
 from harvestgym.farm.entities.crops_and_weeds import (
@@ -28,12 +28,10 @@ from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air, Canopy, Ground, Litter, Need, Share, Strain, name_nutrients
 
 from . import equations
-from .equations import WeedFates
-from .parameters import WEEDS_MAX, Weed
+from .equations import WEEDS_MAX, Weed, WeedFates
 
 
-@pytree
-class WeedsState:
+class WeedsState(Pytree):
     """The weeds on each plot."""
 
     seeds: Array = var("seeds#nb", "weed seeds, per m2", dtype="int", high=WEEDS_MAX)
@@ -44,7 +42,6 @@ class WeedsState:
     remains: Array = var(name_nutrients("remains_{}#g"), "nutrients of weeds that died yesterday")
 
 
-@pytree
 class Weeds(Weed, Entity):
     """A kind of weed that takes water and nutrients from the crop."""
 
@@ -131,7 +128,7 @@ class Weeds(Weed, Entity):
         return equations.draw_fates(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
 
     def compute_drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
-        """Compute today's drivers from weather, soil and location, by the names in `parameters.py`."""
+        """Compute today's drivers from weather, soil and location, by the names in `equations.py`."""
         air, ground, strain = board.read_one(Air), board.read_one(Ground), board.read_own(Strain)
         asked, number = board.read_own(Need).nutrients, self._number(state, place)
         drivers = {

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from harvestgym.farm.engine.actions import BINS
 from harvestgym.farm.schema import Localization, Number, Shape
-from harvestgym.farm.written_values import ValueSpec
+from harvestgym.farm.spelling import ValueSpec
 
 _T = TypeVar("_T")
 _Filled = BeforeValidator(lambda given: {} if given is None else given)

@@ -13,11 +13,9 @@ from harvestgym.core import yaml_io
 from harvestgym.core.config import validate
 from harvestgym.core.errors import locate_errors, mismatch, require
 from harvestgym.farm.farm_file import anchor, read_farm_data
-from harvestgym.farm.paper.farm_gym.fields import read_parts
-from harvestgym.farm.paper.farm_gym.file_models import FarmFile
-from harvestgym.farm.paper.farm_gym.names import DAY, Conversion, read_terms
+from harvestgym.farm.paper.farm_gym.conversion import DAY, Conversion, Report, read_terms
+from harvestgym.farm.paper.farm_gym.file_models import FarmerLimits, FarmerPart, FarmFile, FieldPart
 from harvestgym.farm.paper.farm_gym.orders import convert_actions, write_missing_actions
-from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.farm_gym.score import convert_score
 from harvestgym.farm.paper.farm_gym.start import convert_start, write_missing_start
 from harvestgym.farm.schema import FarmSpec, farm_spec
@@ -76,6 +74,45 @@ def read_farm_gym(path: Path) -> tuple[dict[str, Any], Report]:
     score = score or read_terms()["missing"]["score"]
     scoring = convert_score(score, rules["interventions"], farm, side[2].name)
     return data | {"rules": rules, "scoring": scoring}, report
+
+
+def read_parts(farm: Mapping[str, Any], folder: Path, report: Report, where: str) -> tuple[dict[str, Any], list[Any]]:
+    """Return the fields by name, and the farmers; each is recognised by its key, and they are numbered in order."""
+    fields, farmers = {}, []
+    for name, given in farm.items():
+        path = f"{where} > {name}"
+        if "Field" in name:
+            entities = report.read(FieldPart, given, path).entities
+            listed = [_read_entity(each, folder, report, f"{path} > entities > {i}") for i, each in enumerate(entities)]
+            place = {key: given[key] for key in ("localization", "shape")}
+            fields[f"Field-{len(fields)}"] = place | {"entities": listed}
+            report.kept["fields"] += 1
+        elif "Farmer" in name:
+            limits = report.read(FarmerPart, given, path).parameters
+            farmers.append({"kind": "BasicFarmer"} | limits.model_dump(include=set(FarmerLimits.model_fields)))
+            report.kept["farmers"] += 1
+        else:
+            report.lose(path, "is neither a field nor a farmer")
+    return fields, farmers
+
+
+def _read_entity(entity: Mapping[str, str], folder: Path, report: Report, where: str) -> list[Any]:
+    ((kind, which),) = entity.items()
+    if kind == "Weather" and which in read_terms()["sets"]:
+        known, lost = read_terms()["sets"][which]
+        report.lose(where, f"{which} becomes {known} here, without its {lost}")
+        which = known
+    elif kind == "Weather" and (table := _find_table(folder, which)):
+        report.change(where, f"the weather is the table {table.name}")
+        return [kind, {"table": str(table.relative_to(folder))}]
+    report.kept["entities"] += 1
+    return [kind, which]
+
+
+def _find_table(folder: Path, which: str) -> Path | None:
+    """Return the weather table that a set names, in the folder of the farm or in its folder `weather_data`."""
+    name = f"{which.removesuffix('.csv')}.csv"
+    return next((path for path in (folder / name, folder / "weather_data" / name) if path.is_file()), None)
 
 
 def find_farm_file(given: Path) -> Path:

@@ -9,12 +9,11 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.actions import BINS, DURATION
 from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, build_tree, parameter_keys, walk_tree
 from harvestgym.farm.entities.base import Action, Parameter
+from harvestgym.farm.paper.farm_gym.conversion import Conversion, Report, read_terms
 from harvestgym.farm.paper.farm_gym.file_models import ActionsFile
-from harvestgym.farm.paper.farm_gym.names import Conversion, read_terms
-from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import SIZE, list_paths
 from harvestgym.farm.paper.observation_items import write_variable
-from harvestgym.farm.written_values import Interval
+from harvestgym.farm.spelling import Interval
 
 _FREE = "Free"
 

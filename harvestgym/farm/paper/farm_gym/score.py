@@ -7,9 +7,8 @@ from typing import Any
 
 from harvestgym.core.config import Strict, validate
 from harvestgym.farm.engine.name_table import EntityKey, build_tree, walk_tree
+from harvestgym.farm.paper.farm_gym.conversion import Conversion, Report, read_terms
 from harvestgym.farm.paper.farm_gym.file_models import ScoreFile
-from harvestgym.farm.paper.farm_gym.names import Conversion, read_terms
-from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import read_init
 from harvestgym.farm.schema import Number
 

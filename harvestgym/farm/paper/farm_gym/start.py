@@ -8,8 +8,8 @@ from harvestgym.core.errors import require
 from harvestgym.farm.engine.name_table import walk_tree
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.paper.conditions import SEVERAL, SIGN_TEXTS, read_conditions
+from harvestgym.farm.paper.farm_gym.conversion import DAY, Conversion, read_terms
 from harvestgym.farm.paper.farm_gym.file_models import EndCondition, StartFile
-from harvestgym.farm.paper.farm_gym.names import DAY, Conversion, read_terms
 from harvestgym.farm.paper.files import read_init
 
 _LONGEST = 365

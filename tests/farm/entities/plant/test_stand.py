@@ -16,7 +16,6 @@ from harvestgym.farm.entities.base import Board
 from harvestgym.farm.entities.messages import Canopy, Ground
 from harvestgym.farm.entities.plant import Plant, needs
 from harvestgym.farm.entities.plant.stages import Stage
-from harvestgym.farm.entities.plant.state import DERIVED
 from tests.farm.messages import air, message
 from tests.farm.soil_plant_day import board, field
 from tests.farm.stands import stand
@@ -25,7 +24,7 @@ EVERY = jnp.asarray([list(Stage)])
 """None, seed, grow, bloom, fruit, ripe, dead."""
 ROW = field((1, 7))
 BEAN = Plant.named("bean")
-GLOBAL_STAGE = DERIVED["global_stage"]
+GLOBAL_STAGE = Plant.derived["global_stage"]
 
 
 def crop(**groups: dict[str, Any]) -> Plant:

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from harvestgym.farm.entities.weather.generator import Climate
+from harvestgym.farm.entities.weather.day_source import Climate
 from harvestgym.farm.weather_data.table import YEAR, Day
 
 

@@ -16,8 +16,7 @@ from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.messages import zero_values
 from harvestgym.farm.entities.weather import Weather
-from harvestgym.farm.entities.weather.day_source import Replay
-from harvestgym.farm.entities.weather.generator import DRAWS, Climate
+from harvestgym.farm.entities.weather.day_source import DRAWS, Climate, Replay
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.entities.weather.weather import WeatherState
 from tests.farm.entities.weather.test_generated_day import uniform

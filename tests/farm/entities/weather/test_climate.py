@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from harvestgym.farm.entities.weather.climate import compute_climate
-from harvestgym.farm.entities.weather.generator import LATENT, Climate
+from harvestgym.farm.entities.weather.day_source import LATENT, Climate
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, Normals, departure
 

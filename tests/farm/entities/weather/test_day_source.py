@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.entities.weather.day_source import Replay, replay_table
-from harvestgym.farm.entities.weather.generator import DRAWS, MEMORY
+from harvestgym.farm.entities.weather.day_source import DRAWS, MEMORY, Replay, replay_table
 from harvestgym.farm.weather_data.table import YEAR, Day, WeatherTable
 
 ROWS, START = 2 * YEAR + 10, 100

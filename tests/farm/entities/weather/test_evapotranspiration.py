@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harvestgym.farm.entities.weather import evapotranspiration
 from harvestgym.farm.entities.weather.site import load_site
-from harvestgym.farm.weather_data.units import wind_at_2m
+from harvestgym.farm.weather_data.columns import wind_at_2m
 
 OBSERVED = ("seattle", "new_york_jfk", "new_york_lga", "newark")
 radiation = jax.jit(evapotranspiration.extraterrestrial_radiation)

@@ -13,7 +13,7 @@ import pytest
 
 from harvestgym.core.pytree import iterate_metas, replace
 from harvestgym.farm.entities.weather.climate import compute_climate
-from harvestgym.farm.entities.weather.generator import DRAWS, DRIZZLE, DRY, MEMORY, RAIN, UNKNOWN, Climate
+from harvestgym.farm.entities.weather.day_source import DRAWS, DRIZZLE, DRY, MEMORY, RAIN, UNKNOWN, Climate
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data.normals import NODES, REACH
 from harvestgym.farm.weather_data.table import Day

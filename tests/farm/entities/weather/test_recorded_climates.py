@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from harvestgym.farm.entities.weather import generator
+from harvestgym.farm.entities.weather import day_source
 from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data.normals import calendar, departure
@@ -21,9 +21,9 @@ Days = dict[str, np.ndarray]
 
 
 @functools.partial(jax.jit, static_argnums=2)
-def years(climate: generator.Climate, key: jax.Array, n: int) -> object:
+def years(climate: day_source.Climate, key: jax.Array, n: int) -> object:
     def one(key: jax.Array) -> object:
-        draws = jax.random.uniform(key, (YEAR + 1, generator.DRAWS))
+        draws = jax.random.uniform(key, (YEAR + 1, day_source.DRAWS))
         return simulate(climate, climate.first(1, draws[0]), 1, draws[1:])[0]
 
     return jax.vmap(one)(jax.random.split(key, n))

@@ -13,14 +13,14 @@ import pytest
 from scipy.stats import chisquare
 
 from harvestgym.core.pytree import replace
-from harvestgym.farm.engine.allocation import allocate
+from harvestgym.farm.engine.field_day import allocate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Ground, Message, Need, Share
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weeds import Weeds, equations
-from harvestgym.farm.entities.weeds.parameters import WEEDS_MAX
+from harvestgym.farm.entities.weeds.equations import WEEDS_MAX
 from harvestgym.farm.entities.weeds.weeds import WeedsState
 from harvestgym.testing.entity import check_entity, held
 from tests.farm import soil_plant_day

@@ -14,7 +14,7 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm import Farm, NotConverted
 from harvestgym.farm.paper.farm_gym.folder import find_farm_file, read_any_farm, read_farm_gym
-from harvestgym.farm.written_values import Interval
+from harvestgym.farm.spelling import Interval
 from tests.farm.paper.farm_gym.folders import ACTIONS, FARM, INIT, SCORE, SIDE_FILES, write_folder
 
 FREE = "plain_actions.yaml > observations > Free > Field-0"

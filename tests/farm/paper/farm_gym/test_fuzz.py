@@ -14,7 +14,7 @@ import yaml
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.components import compile_field
-from harvestgym.farm.paper.farm_gym import names
+from harvestgym.farm.paper.farm_gym import conversion
 from harvestgym.farm.paper.farm_gym.folder import read_any_farm
 from harvestgym.farm.schema import FieldSpec
 from tests.farm.paper.farm_gym.folders import FARM, SIDE_FILES, write_folder
@@ -78,7 +78,7 @@ def test_damaged_files_are_farms_or_errors(tmp_path: Path, monkeypatch: pytest.M
             made[key] = compile_field(field)
         return made[key]
 
-    monkeypatch.setattr(names, "compile_field", compile_once)
+    monkeypatch.setattr(conversion, "compile_field", compile_once)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = [read_damaged(tmp_path, seed) for seed in range(10_000 if ALL else 100)]
