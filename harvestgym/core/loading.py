@@ -105,11 +105,6 @@ def allow_modules(names: Sequence[str]) -> None:
             import_file(Path(name)) if name.endswith(".py") else _import_module(name, "allow")
 
 
-def without_allow(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `make` in a file without `allow`, because only the caller can allow code."""
-    return {name: value for name, value in arguments.items() if name != "allow"}
-
-
 def _module_key(name: str) -> str:
     """Return the key of a module or of a Python file in `sys.modules`."""
     return str(Path(name).resolve()) if name.endswith(".py") else name
