@@ -1,8 +1,8 @@
 """Pack the small leaves of a pytree into one buffer of 32-bit words; large leaves stay separate.
 
 The overhead of a compiled call from Python grows with the number of its arrays. A `Layout` is computed once from
-shapes; `pack` and `unpack` run inside compiled code, readers run on the host. Several trees may share the buffers, one
-after another (`pack_together`).
+shapes; `pack_together` and `unpack` run inside compiled code, readers run on the host. Several trees may share the
+buffers, one after another.
 """
 
 from __future__ import annotations
@@ -61,10 +61,6 @@ class Layout:
     treedef: Any
     slots: tuple[Slot, ...]
     scalars: tuple[tuple[str, int], ...]
-
-    def pack(self, tree: Any) -> PackedTree:
-        """Return the buffers of `tree`; raise ValueError if its structure, shapes or dtypes differ."""
-        return pack_together([self], [tree])
 
     def put(self, tree: Any) -> PackedTree:
         """Pack on the host: fill the buffers with NumPy and transfer them to the device, without compiling."""
@@ -132,7 +128,10 @@ def join_on_host(*packed: PackedTree) -> PackedTree:
 
 
 def pack_together(layouts: Sequence[Layout], trees: Sequence[Any]) -> PackedTree:
-    """Return the buffers of several trees, one after another; raise ValueError like `Layout.pack`."""
+    """Return the buffers of several trees, one after another.
+
+    Raises ValueError if the structure, shapes or dtypes of a tree differ from its layout.
+    """
     vectors: list[Array] = []
     large: tuple[Any, ...] = ()
     for layout, tree in zip(layouts, trees, strict=True):
