@@ -21,7 +21,7 @@ from harvestgym.core.episode import Loop, begin_batch, scan_steps
 from harvestgym.core.errors import check_name, require
 from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.pytree import iterate_metas
-from harvestgym.core.saving.state import to_arrays
+from harvestgym.core.saving.checkpoint import to_arrays
 from harvestgym.core.spaces import noop_action
 from harvestgym.farm.engine.contexts import LeafUpdate
 from harvestgym.farm.engine.formula_compiler import find_one_item

@@ -16,7 +16,7 @@ from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
 from harvestgym.core.errors import check_keywords, mismatch, require
 from harvestgym.core.pytree import iterate_metas
-from harvestgym.core.saving.state import Savable
+from harvestgym.core.saving.checkpoint import Savable
 from harvestgym.gym.env import GymEnv
 
 from .growth import GrowthLaw

@@ -13,7 +13,7 @@ from gymnasium.error import ResetNeeded
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import check_keywords, check_name, mismatch, unknown, warn_user
-from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
+from harvestgym.core.saving.checkpoint import Savable, from_arrays, to_arrays
 from harvestgym.core.spaces import make_action_reader, make_observation_writer
 from harvestgym.core.wrappers import find_layer, rewrap, unwrapped, unwrapped_state
 from harvestgym.core.xla.process_checks import check_process, note_use

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.errors import check_suffix, require
-from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
+from harvestgym.core.saving.files import read_column, read_parquet, write_parquet
 from harvestgym.evaluate.export import check_new
 
 from .episodes import Demonstrations, Episode
