@@ -167,6 +167,12 @@ def check_name(what: str, name: object, valid: Iterable[str], where: str = "") -
         raise unknown(what, name, known, where)
 
 
+def look_up(what: str, name: object, choices: Mapping[str, ResultT], where: str = "") -> ResultT:
+    """Return the choice with a name; raise ConfigError if the name is not valid."""
+    check_name(what, name, choices, where)
+    return choices[str(name)]
+
+
 def check_each_name(what: str, names: Iterable[object], valid: Iterable[str], where: str = "") -> None:
     """Raise ConfigError for the first name that is not valid."""
     known = set(valid)

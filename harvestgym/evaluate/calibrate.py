@@ -18,7 +18,7 @@ from jax import Array
 
 from harvestgym.core.autoreset import Batched, RunState, select
 from harvestgym.core.episode import Loop, begin_batch, scan_steps
-from harvestgym.core.errors import check_name, require
+from harvestgym.core.errors import look_up, require
 from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.saving.checkpoint import to_arrays
@@ -212,12 +212,10 @@ def find_parameter(env: FarmModel, path: str, values: Iterable[float] = ()) -> L
     here: Any = env.params.fields[f].entities[e]
     *groups, key = rest.split("/")
     for i, group in enumerate(groups):
-        check_name("group of parameters", group, vars(here), "/".join((name, slot, *groups[:i])))
-        here = getattr(here, group)
+        here = look_up("group of parameters", group, vars(here), "/".join((name, slot, *groups[:i])))
     numbers = [(name, meta) for name, meta in iterate_metas(here) if meta.kind == "par"]
     known = {k: (name, (i,) * meta.stacked) for name, meta in numbers for i, k in enumerate(meta.keys)}
-    check_name("parameter", key, known, "/".join((name, slot, *groups)))
-    name, entries = known[key]
+    name, entries = look_up("parameter", key, known, "/".join((name, slot, *groups)))
     meta = dict(numbers)[name]
     for value in values:
         require(meta.low <= value <= meta.high, path, f"a number from {meta.low:g} to {meta.high:g}", f"{value:g}")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import check_extras, check_name, check_suffix, warn_user
+from harvestgym.core.errors import check_extras, check_suffix, look_up, warn_user
 from harvestgym.core.view.scene import Chart, Line
 
 from .figure import make_panels, plot_chart
@@ -173,5 +173,4 @@ def make_sink(given: Any) -> Sink:
         return given
     path = Path(given)
     known = {".csv": TableSink, ".png": PlotSink}
-    check_name("kind of file", path.suffix or str(path), known, "monitoring")
-    return known[path.suffix](path)
+    return look_up("kind of file", path.suffix or str(path), known, "monitoring")(path)
