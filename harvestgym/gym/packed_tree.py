@@ -64,10 +64,8 @@ class Layout:
 
     def put(self, tree: Any) -> PackedTree:
         """Pack on the host: fill the buffers with NumPy and transfer them to the device, without compiling."""
-        self.check(tree)
-        parts = [_host_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
-        words = np.concatenate([np.zeros(0, np.int32), *(part.ravel() for part in self._in_order(parts))])
-        return jax.device_put(PackedTree(words, self._apart(parts)))
+        words, large = self.divide(tree, _host_words)
+        return jax.device_put(PackedTree(np.concatenate([np.zeros(0, np.int32), *words]), large))
 
     def zeros(self) -> PackedTree:
         """Return buffers of zeros on the host."""
@@ -95,12 +93,13 @@ class Layout:
         slots = [self.slots[i] for _, mine in parts for i in mine]
         return make_word_reader(jax.tree_util.treedef_tuple([part for part, _ in parts]), slots)
 
-    def _in_order(self, parts: Sequence[Any]) -> list[Any]:
-        pairs = [(slot.start, i) for i, slot in enumerate(self.slots) if not slot.large and prod(slot.shape)]
-        return [parts[i] for _, i in sorted(pairs)]
-
-    def _apart(self, parts: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(part for part, slot in zip(parts, self.slots, strict=True) if slot.large)
+    def divide(self, tree: Any, to_words: Callable[[Any, Slot], Any]) -> tuple[list[Any], tuple[Any, ...]]:
+        """Return the words of the small leaves of `tree`, in the order of the buffer, and the large leaves."""
+        self.check(tree)
+        parts = [to_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
+        pairs = sorted((slot.start, i) for i, slot in enumerate(self.slots) if not slot.large and prod(slot.shape))
+        large = tuple(part for part, slot in zip(parts, self.slots, strict=True) if slot.large)
+        return [parts[i].ravel() for _, i in pairs], large
 
     def check(self, tree: Any) -> None:
         """Raise ValueError if `tree` does not fit this layout."""
@@ -135,10 +134,8 @@ def pack_together(layouts: Sequence[Layout], trees: Sequence[Any]) -> PackedTree
     vectors: list[Array] = []
     large: tuple[Any, ...] = ()
     for layout, tree in zip(layouts, trees, strict=True):
-        layout.check(tree)
-        parts = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), layout.slots, strict=True)]
-        vectors += [part.ravel() for part in layout._in_order(parts)]
-        large += layout._apart(parts)
+        words, apart = layout.divide(tree, _words)
+        vectors, large = vectors + words, large + apart
     return PackedTree(_join(vectors), large)
 
 
