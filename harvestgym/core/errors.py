@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import math
 import os
 import sys
 import warnings
@@ -186,17 +187,20 @@ def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> C
     return ConfigError(f"{expected}, got {name!r}{nearest(name, valid)}")
 
 
+def is_whole(value: Any, low: int, high: float = math.inf) -> bool:
+    """Return whether a value is an integer in a range; a bool is not."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and low <= int(value) <= high
+
+
 def check_count(what: str, number: Any) -> int:
     """Return `number` if it is an integer from 1 to 2^31 - 1; raise ConfigError for any other value."""
-    if isinstance(number, bool) or not isinstance(number, Integral) or not 1 <= int(number) < 2**31:
-        raise mismatch(what, "an integer, 1 or more", repr(number))
+    require(is_whole(number, 1, 2**31 - 1), what, "an integer, 1 or more", repr(number))
     return int(number)
 
 
 def check_seed(seed: Any) -> int:
     """Return the seed of an episode; raise ConfigError unless it is an integer from 0 to `MAX_SEED`."""
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= int(seed) <= MAX_SEED:
-        raise mismatch("seed", f"an integer from 0 to {MAX_SEED}", repr(seed))
+    require(is_whole(seed, 0, MAX_SEED), "seed", f"an integer from 0 to {MAX_SEED}", repr(seed))
     return int(seed)
 
 
