@@ -132,12 +132,13 @@ def check_suffix(path: Path, *suffixes: str, exact: bool = False) -> Path:
     return path
 
 
-def check_parent(path: Path) -> None:
-    """Raise ConfigError if a path is a folder, or if its parent folder does not exist or is not writable."""
+def check_parent(path: Path) -> Path:
+    """Return a path; raise ConfigError if it is a folder, or if its parent does not exist or is not writable."""
     folder = path.absolute().parent
     require(not path.is_dir(), path, "a file", "a folder", "another name")
     require(folder.is_dir(), path, "an existing folder", "none", f"creating {path.parent} first")
     require(os.access(folder, os.W_OK), path, "a writable folder", f"{folder}, which is read-only")
+    return path
 
 
 def check_extras(where: str = "installation", /, **modules: str) -> None:
