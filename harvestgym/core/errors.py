@@ -201,7 +201,8 @@ def check_count(what: str, number: Any) -> int:
 
 def check_seed(seed: Any) -> int:
     """Return the seed of an episode; raise ConfigError unless it is an integer from 0 to `MAX_SEED`."""
-    require(is_whole(seed, 0, MAX_SEED), "seed", f"an integer from 0 to {MAX_SEED}", repr(seed))
+    if not is_whole(seed, 0, MAX_SEED):  # a batch checks many seeds, so no message is made in advance
+        raise mismatch("seed", f"an integer from 0 to {MAX_SEED}", repr(seed))
     return int(seed)
 
 
