@@ -32,7 +32,7 @@ from .encoding import class_name, decode_value, encode_value
 from .files import replacing
 
 FORMAT = "harvestgym checkpoint"
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 """Incremented whenever the format of the file, or of an environment's data in it, changes."""
 
 MOST_BYTES = 2**31
