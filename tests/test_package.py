@@ -117,14 +117,14 @@ app(sys.argv[1:])
 
 
 MISSING = {
-    "data": ("pyarrow", "from harvestgym.core.saving.parquet import write_parquet as w; w(None, {})"),
+    "data": ("pyarrow", "from harvestgym.core.saving.files import write_parquet as w; w(None, {})"),
     "multi": ("pettingzoo", "import harvestgym.adapters.pettingzoo"),
     "data, a demonstration": (
         "pyarrow",
         "from harvestgym.play.start_session import start_session as s; s('fishing/logistic-v0').save(None)",
     ),
     "plot": ("matplotlib", "from harvestgym.render.monitor_sinks import PlotSink as S; S('a.png').open('', '')"),
-    "ray": ("ray", "from harvestgym.sweep.ray_engine import _connect; _connect(None)"),
+    "ray": ("ray", "from harvestgym.sweep.engine import _connect; _connect(None)"),
     "sb3": ("stable_baselines3", "import harvestgym.adapters.sb3"),
     "video": ("av", "from harvestgym.render.video import write_video; write_video([], 'a.mp4')"),
     "window": ("pygame", "import gymnasium as g; g.make('fishing/logistic-v0', render_mode='human')"),

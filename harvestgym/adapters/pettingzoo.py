@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harvestgym import registry
-from harvestgym.core.errors import check_name
+from harvestgym.core.errors import look_up
 from harvestgym.core.loading import load_object
 from harvestgym.farm.shared_water import SharedWater
 from harvestgym.fishing.shared_stock import CommonsModel, share_stock
@@ -43,8 +43,7 @@ def make_parallel(id: str, render_mode: str | None = None, **arguments: Any) -> 
     """Make the PettingZoo parallel environment with an id; `arguments` are passed to the function that makes it."""
     from harvestgym.gym.pettingzoo_env import ParallelEnv
 
-    check_name("environment", id, registry.PARALLEL)
-    return ParallelEnv(load_object(registry.PARALLEL[id])(**arguments), render_mode)
+    return ParallelEnv(load_object(look_up("environment", id, registry.PARALLEL))(**arguments), render_mode)
 
 
 def describe_parallel() -> dict[str, str]:

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from harvestgym.core.errors import ConfigError
 
-from . import cache, convert, environments, new, run, serve, sweep, weather
+from . import cache, environments, new, run, serve, sweep, weather
 
 
 class CommandGroup(TyperGroup):
@@ -39,7 +39,6 @@ app = typer.Typer(
 app.add_typer(environments.group)
 app.add_typer(run.group)
 app.add_typer(new.group, name="new")
-app.add_typer(convert.group)
 app.add_typer(cache.group, name="cache")
 app.add_typer(serve.group, name="serve")
 app.add_typer(sweep.group, name="sweep")

@@ -52,8 +52,7 @@ def check_engine(engine: str, writes: bool) -> None:
 
 def check_new_yaml(path: Path) -> None:
     """Raise ConfigError unless `path` names a new YAML file in an existing folder."""
-    check_new(check_suffix(path, *FARM_SUFFIXES, exact=True))  # farms are recognised by these suffixes
-    check_parent(path)
+    check_new(check_parent(check_suffix(path, *FARM_SUFFIXES, exact=True)))  # farms are recognised by these suffixes
 
 
 def make_console() -> Console:
@@ -106,3 +105,10 @@ def progress_bars(quiet: bool = False) -> Iterator[StartBar]:
             return lambda parts: progress.update(task, description=name, total=total, advance=parts)
 
         yield start
+
+
+@contextmanager
+def progress_bar(name: str, total: int | None = None, first: str = COMPILING) -> Iterator[Callable[[int], None]]:
+    """Show a single progress bar; yield the function that advances it."""
+    with progress_bars() as start_bar:
+        yield start_bar(name, total, first)

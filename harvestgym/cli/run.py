@@ -27,6 +27,7 @@ from .console import (
     check_engine,
     print_result,
     print_table,
+    progress_bar,
     progress_bars,
 )
 
@@ -96,8 +97,8 @@ def score(
     """Score a policy on held-out seasons; doing nothing scores 0 and the best known policy scores 1."""
     from harvestgym.evaluate.score import score as score_policy
 
-    with progress_bars() as start_bar:
-        found = score_policy(id, policy, episodes, start_bar(f"{policy} on {id}", episodes, COMPILING))
+    with progress_bar(f"{policy} on {id}", episodes) as advance:
+        found = score_policy(id, policy, episodes, advance)
     print_table(found.to_table())
     typer.echo("Unlike in `harvestgym suite`, `best` may gain less than 1 %, over more seasons (docs/heldout.md)")
 
@@ -124,13 +125,11 @@ def score_on_suite(
         typer.echo("`harvestgym score` runs more seasons, and its `best` may gain less than 1 % (docs/heldout.md)")
         return
     if out is not None:
-        check_new(check_suffix(out, ".json"))
-        check_parent(out)
+        check_new(check_parent(check_suffix(out, ".json")))
     check_engine(engine, work is not None)
     options = EngineOptions(engine, address, num_cpus=num_cpus, allow=tuple(allow or ()))
-    with progress_bars() as start_bar:
-        bar = start_bar(f"{policy} on the core suite", len(make_cases(policy, ids)), COMPILING)
-        found = run_suite(policy, ids, progress=bar, work=work, options=options)
+    with progress_bar(f"{policy} on the core suite", len(make_cases(policy, ids))) as advance:
+        found = run_suite(policy, ids, progress=advance, work=work, options=options)
     found = replace(found, policy=name or policy)
     print_result(found)
     if out is not None:
@@ -157,8 +156,7 @@ def record(
     check_extras("record", data="pyarrow")
     check_new(check_suffix(out, demonstration_files.SUFFIX))
     check_folder("--out", out.parent)
-    with progress_bars() as start_bar:
-        start_bar(f"recording {policy} on {id}", None, COMPILING)
+    with progress_bar(f"recording {policy} on {id}"):
         dataset = record_demonstrations(id, policy, episodes, seed, split)
     demonstration_files.write_demonstrations(dataset, out)
     typer.echo(f"wrote {out}: {len(dataset.episodes)} episodes, {dataset.steps} steps")
@@ -183,8 +181,7 @@ def tune_expert(
     path = locate_tuned(registry.locate_file(id)) if out is None else check_suffix(out, *registry.FARM_SUFFIXES)
     check_folder("--out", path.parent) if out is None else check_parent(path)
     families, _ = find_rules(id, registry.make(id))
-    with progress_bars() as start_bar:
-        advance = start_bar(f"tuning {id}", candidates * max(len(families), 1), COMPILING)
+    with progress_bar(f"tuning {id}", candidates * max(len(families), 1)) as advance:
         best = tune_rules(id, seed, Budget(candidates, seasons), advance)
     best.write(path)
     numbers = ", ".join(f"{name} = {value:g}" for name, value in best.numbers.items()) or "no numbers"
@@ -228,8 +225,7 @@ def calibrate(
             check_new(path)
     options: dict[str, Any] = {"policy": policy, "seasons": seasons, "seed": seed}
     options |= {"start": start.toordinal()} if start is not None else {}
-    with progress_bars() as start_bar:
-        start_bar(f"fitting {id}", None, COMPILING)
+    with progress_bar(f"fitting {id}"):
         found = calibrate_table(id, table, dict(map(_read_range, free or ())), **options)
     print_table(found.to_table(f"{id} fitted to {table.name}, with 95 % intervals"))
     if found.across == "row":

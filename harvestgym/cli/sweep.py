@@ -12,7 +12,6 @@ from harvestgym.core.errors import mismatch
 from harvestgym.evaluate.export import check_folder
 
 from .console import (
-    COMPILING,
     Address,
     Allow,
     Engine,
@@ -20,7 +19,7 @@ from .console import (
     NumGpus,
     check_engine,
     print_table,
-    progress_bars,
+    progress_bar,
 )
 
 if TYPE_CHECKING:
@@ -67,11 +66,10 @@ def run_sweep(
         raise mismatch("--out", "a folder", "none", "--out results, or --dry-run")
     check_folder("--out", out)
     check_engine(engine, writes=True)
-    with progress_bars() as start_bar:
-        bar = start_bar("sweep", len(cases), COMPILING)
+    with progress_bar("sweep", len(cases)) as advance:
         try:
             options = EngineOptions(engine, address, max_retries, num_cpus, num_gpus, tuple(allow or ()))
-            report = sweep(cases, out, options, bar)
+            report = sweep(cases, out, options, advance)
         except KeyboardInterrupt:
             found = find_status(out)
             typer.echo(f"interrupted: {found.done} of {found.total} cases are done; run it again to continue", err=True)
@@ -101,8 +99,7 @@ def _print_plan(cases: Sequence[EpisodeCase], out: Path | None) -> None:
     from harvestgym.sweep.result_folder import find_result_path, is_complete
 
     structures = set()
-    with progress_bars() as start_bar:
-        advance = start_bar("building environments", len(cases))
+    with progress_bar("building environments", len(cases), first="") as advance:
         for case in cases:
             structures.add(prepare_setting(case).structure)
             advance(1)

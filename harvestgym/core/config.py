@@ -32,7 +32,7 @@ from pydantic_core import ErrorDetails
 from harvestgym.core.xla.tracing import is_traced
 
 from . import yaml_io
-from .errors import check_name, list_mistakes, mismatch, nearest, require
+from .errors import check_name, list_mistakes, look_up, mismatch, nearest, require
 from .loading import LazyMapping
 
 if TYPE_CHECKING:
@@ -317,8 +317,7 @@ def read_sets(path: Path) -> dict[str, dict[str, Any]]:
 
 def _resolve_set(name: str, sets: Sets, path: Path) -> dict[str, Any]:
     def read(name: str, child: str) -> Mapping[str, Any]:
-        check_name("set", name, sets, f"{path} > {child} > extends")
-        return sets[name]
+        return look_up("set", name, sets, f"{path} > {child} > extends")
 
     return resolve_extends(name, read)
 
@@ -355,9 +354,8 @@ def read_extended(path: Path, what: str, combine: Combine | None = None) -> dict
         data = _read_mapping(file)
         if "extends" not in data:
             return data
-        known = _list_bases(file.parent, what)
-        check_name(what, data["extends"], known, f"{file.name} > extends")
-        return data | {"extends": str(known[data["extends"]])}
+        base = look_up(what, data["extends"], _list_bases(file.parent, what), f"{file.name} > extends")
+        return data | {"extends": str(base)}
 
     return resolve_extends(str(path), read, combine)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import math
 import os
 import sys
 import warnings
@@ -131,12 +132,13 @@ def check_suffix(path: Path, *suffixes: str, exact: bool = False) -> Path:
     return path
 
 
-def check_parent(path: Path) -> None:
-    """Raise ConfigError if a path is a folder, or if its parent folder does not exist or is not writable."""
+def check_parent(path: Path) -> Path:
+    """Return a path; raise ConfigError if it is a folder, or if its parent does not exist or is not writable."""
     folder = path.absolute().parent
     require(not path.is_dir(), path, "a file", "a folder", "another name")
     require(folder.is_dir(), path, "an existing folder", "none", f"creating {path.parent} first")
     require(os.access(folder, os.W_OK), path, "a writable folder", f"{folder}, which is read-only")
+    return path
 
 
 def check_extras(where: str = "installation", /, **modules: str) -> None:
@@ -167,6 +169,12 @@ def check_name(what: str, name: object, valid: Iterable[str], where: str = "") -
         raise unknown(what, name, known, where)
 
 
+def look_up(what: str, name: object, choices: Mapping[str, ResultT], where: str = "") -> ResultT:
+    """Return the choice with a name; raise ConfigError if the name is not valid."""
+    check_name(what, name, choices, where)
+    return choices[str(name)]
+
+
 def check_each_name(what: str, names: Iterable[object], valid: Iterable[str], where: str = "") -> None:
     """Raise ConfigError for the first name that is not valid."""
     known = set(valid)
@@ -180,16 +188,20 @@ def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> C
     return ConfigError(f"{expected}, got {name!r}{nearest(name, valid)}")
 
 
+def is_whole(value: Any, low: int, high: float = math.inf) -> bool:
+    """Return whether a value is an integer in a range; a bool is not."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and low <= int(value) <= high
+
+
 def check_count(what: str, number: Any) -> int:
     """Return `number` if it is an integer from 1 to 2^31 - 1; raise ConfigError for any other value."""
-    if isinstance(number, bool) or not isinstance(number, Integral) or not 1 <= int(number) < 2**31:
-        raise mismatch(what, "an integer, 1 or more", repr(number))
+    require(is_whole(number, 1, 2**31 - 1), what, "an integer, 1 or more", repr(number))
     return int(number)
 
 
 def check_seed(seed: Any) -> int:
     """Return the seed of an episode; raise ConfigError unless it is an integer from 0 to `MAX_SEED`."""
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= int(seed) <= MAX_SEED:
+    if not is_whole(seed, 0, MAX_SEED):  # a batch checks many seeds, so no message is made in advance
         raise mismatch("seed", f"an integer from 0 to {MAX_SEED}", repr(seed))
     return int(seed)
 

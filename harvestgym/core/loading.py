@@ -1,4 +1,4 @@
-"""Load objects named by a string: `package.module:name` or `path/to/file.py:name`; values made at their first use.
+"""Load objects named by a string: `package.module:name` or `path/to/file.py:name`; mappings of lazy or grouped values.
 
 A string in the caller's own code may name any object. A file may come from an untrusted source, so a string in a file
 may only name a class in a module that the program has already imported.
@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from .errors import mismatch, require, unknown
 
-ItemT = TypeVar("ItemT")
+ValueT = TypeVar("ValueT")
 
 TARGET_FORM = "package.module:name"
 
@@ -58,23 +58,6 @@ def export_lazily(package: str, targets: Mapping[str, str]) -> tuple[Callable[[s
     return load_attribute, lambda: sorted(sys.modules[package].__all__)
 
 
-class LazyMapping(Mapping[str, ItemT]):
-    """Values by name; each is made at its first use."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], ItemT]]) -> None:
-        self._makers = makers
-        self._make = cache(lambda name: makers[name]())
-
-    def __getitem__(self, name: str) -> ItemT:
-        return self._make(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
-
-
 def load_class_of_file(target: str, base: type, where: str) -> Any:
     """Return the class that a file names, a subclass of `base`, without importing its module or calling it.
 
@@ -103,11 +86,6 @@ def allow_modules(names: Sequence[str]) -> None:
             raise mismatch("allow", "a list of modules", repr(names), "allow=['mine'] or ['mine.py']")
         if _module_key(name) not in sys.modules:
             import_file(Path(name)) if name.endswith(".py") else _import_module(name, "allow")
-
-
-def without_allow(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `make` in a file without `allow`, because only the caller can allow code."""
-    return {name: value for name, value in arguments.items() if name != "allow"}
 
 
 def _module_key(name: str) -> str:
@@ -142,3 +120,31 @@ def import_file(path: Path) -> ModuleType:
     finally:
         sys.path.pop()
     return module
+
+
+# -- mappings ------------------------------------------------------------------------------------------------
+
+
+class LazyMapping(Mapping[str, ValueT]):
+    """Values by name; each is made at its first use."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], ValueT]]) -> None:
+        self._makers = makers
+        self._make = cache(lambda name: makers[name]())
+
+    def __getitem__(self, name: str) -> ValueT:
+        return self._make(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def group_pairs(pairs: Iterable[tuple[Hashable, ValueT]]) -> dict[Any, list[ValueT]]:
+    """Return the values of each key; the keys are in the order in which they first appear."""
+    found: dict[Any, list[ValueT]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found

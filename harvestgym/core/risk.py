@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_serializer
 
 from .config import Strict, validate
-from .errors import check_name, mismatch
+from .errors import look_up, mismatch
 
 Level = Annotated[float, Field(gt=0, le=1)]
 Aversion = Annotated[float, Field(gt=0, le=1e6)]
@@ -119,8 +119,7 @@ def parse_measure(data: Any) -> Measure:
         return data
     if not isinstance(data, dict) or "measure" not in data:
         raise mismatch("", "a mapping such as {measure: cvar, level: 0.1}", repr(data))
-    check_name("risk measure", data["measure"], MEASURES)
-    return validate(MEASURES[data["measure"]], data, data["measure"])
+    return validate(look_up("risk measure", data["measure"], MEASURES), data, data["measure"])
 
 
 class _Schema:

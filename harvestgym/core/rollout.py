@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -128,7 +128,7 @@ def rollout(
     keys = _make_keys("rollout", env, key, check_count("num_envs", num_envs))
     with announcing(env.describe(num_envs)):
         most, given = check_count("num_steps", num_steps), env.params if params is None else params
-        return _run_on_devices(_roll, 1, env, most, tuple(devices or ()), _trace_policy(policy), keys, given)
+        return _run_on_devices((_roll, env, most), 1, tuple(devices or ()), _trace_policy(policy), keys, given)
 
 
 def evaluate(
@@ -148,7 +148,7 @@ def evaluate(
     keys = _make_keys("evaluate", env, key, check_count("num_episodes", num_episodes))
     with announcing(env.describe(num_episodes)):
         limit, given = (check_count("max_steps", max_steps), counts), env.params if params is None else params
-        return _run_on_devices(_episodes, 0, env, limit, tuple(devices or ()), _trace_policy(policy), keys, given)
+        return _run_on_devices((_episodes, env, limit), 0, tuple(devices or ()), _trace_policy(policy), keys, given)
 
 
 def _make_keys(function: str, env: Env[Any, Any], key: Array, number: int) -> Array:
@@ -167,26 +167,20 @@ def _trace_policy(policy: Policy | Batched) -> Policy | Batched:
     return policy.traced()
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
+@partial(jax.jit, static_argnums=(0, 1, 2))
 def _run_on_devices(
-    function: Callable[..., Any],
-    axis: int,
-    env: Env[Any, Any],
-    most: Any,
-    devices: tuple[Any, ...],
-    policy: Policy | Batched,
-    keys: Array,
-    params: Any,
+    program: tuple[Any, ...], axis: int, devices: tuple[Any, ...], policy: Policy | Batched, keys: Array, params: Any
 ) -> Any:
-    """Call `function(env, most, policy, keys, params)` with the environments distributed over devices.
+    """Call `function(*structure, policy, keys, params)` with the environments distributed over devices.
 
-    `axis` is the environment axis of its results.
+    `program` is the function, followed by its static arguments; `axis` is the environment axis of its results.
     """
+    function, *structure = program
     if not devices:
-        return function(env, most, policy, keys, params)
+        return function(*structure, policy, keys, params)
 
     def share(policy: Any, keys: Batched, params: Any) -> Any:
-        return function(env, most, policy, keys.each, params)
+        return function(*structure, policy, keys.each, params)
 
     given, missing = (policy, Batched(keys), params), -len(keys) % len(devices)
     specs = tuple(PartitionSpec(SHARDS) if isinstance(part, Batched) else PartitionSpec() for part in given)

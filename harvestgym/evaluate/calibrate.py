@@ -18,10 +18,10 @@ from jax import Array
 
 from harvestgym.core.autoreset import Batched, RunState, select
 from harvestgym.core.episode import Loop, begin_batch, scan_steps
-from harvestgym.core.errors import check_name, require
+from harvestgym.core.errors import look_up, require
 from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.pytree import iterate_metas
-from harvestgym.core.saving.state import to_arrays
+from harvestgym.core.saving.checkpoint import to_arrays
 from harvestgym.core.spaces import noop_action
 from harvestgym.farm.engine.contexts import LeafUpdate
 from harvestgym.farm.engine.formula_compiler import find_one_item
@@ -55,6 +55,14 @@ class Treatment(NamedTuple):
 
     params: Any
     policy: Policy | None
+
+
+class _Plan(NamedTuple):
+    """A farm to simulate, the number of days, and the variables whose daily means are read."""
+
+    env: FarmModel
+    days: int
+    watched: tuple[ObservedItem, ...]
 
 
 class Fit(NamedTuple):
@@ -118,13 +126,12 @@ def fit(
         ConfigError: for an unknown path, with the nearest valid one, or a range that exceeds the parameter's own.
     """
     locations = tuple(find_parameter(env, path, ends) for path, ends in free.items())
-    watched = tuple(find_watched(env, s.variable) for s in series)
-    days = int(max(s.day.max() for s in series))
+    plan = _Plan(env, int(max(s.day.max() for s in series)), tuple(find_watched(env, s.variable) for s in series))
     observed = tuple((s.season, jnp.asarray(s.day, jnp.int32), jnp.asarray(s.value, jnp.float32)) for s in series)
     every, keys = treatments or [Treatment(env.params, policy)], _make_keys(seed, seasons)
     traced = [one._replace(policy=_choose_policy(env, one.policy)) for one in every]
     together = Batched(jax.tree.map(lambda *leaves: jnp.stack(leaves), *traced)) if treatments else traced[0]
-    find = partial(_compute_errors, env, days, watched, locations, keys, observed, together)
+    find = partial(_compute_errors, plan, locations, keys, observed, together)
     low, high = np.asarray(list(free.values()), np.float64).T
     candidates = 0
 
@@ -174,9 +181,9 @@ def curves(
     days: int | None = None,
 ) -> dict[str, np.ndarray]:
     """Return the daily median over seasons of each variable, (days + 1,); by default, seasons run to the horizon."""
-    watched = tuple(find_watched(env, name) for name in variables)
     last = int(env.params.horizon) if days is None else days
-    found = _run_median(env, last, watched, _choose_policy(env, policy), _make_keys(seed, seasons), params)
+    plan = _Plan(env, last, tuple(find_watched(env, name) for name in variables))
+    found = _run_median(plan, _choose_policy(env, policy), _make_keys(seed, seasons), params)
     return {name: np.asarray(found[:, i]) for i, name in enumerate(variables)}
 
 
@@ -205,12 +212,10 @@ def find_parameter(env: FarmModel, path: str, values: Iterable[float] = ()) -> L
     here: Any = env.params.fields[f].entities[e]
     *groups, key = rest.split("/")
     for i, group in enumerate(groups):
-        check_name("group of parameters", group, vars(here), "/".join((name, slot, *groups[:i])))
-        here = getattr(here, group)
+        here = look_up("group of parameters", group, vars(here), "/".join((name, slot, *groups[:i])))
     numbers = [(name, meta) for name, meta in iterate_metas(here) if meta.kind == "par"]
     known = {k: (name, (i,) * meta.stacked) for name, meta in numbers for i, k in enumerate(meta.keys)}
-    check_name("parameter", key, known, "/".join((name, slot, *groups)))
-    name, entries = known[key]
+    name, entries = look_up("parameter", key, known, "/".join((name, slot, *groups)))
     meta = dict(numbers)[name]
     for value in values:
         require(meta.low <= value <= meta.high, path, f"a number from {meta.low:g} to {meta.high:g}", f"{value:g}")
@@ -241,22 +246,15 @@ def _rmse(simulated: Sequence[Mapping[str, np.ndarray]], series: Series, values:
     return float(np.sqrt(np.mean((read_curves(simulated, series) - values) ** 2)))
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+@partial(jax.jit, static_argnums=(0, 1))
 def _compute_errors(
-    env: FarmModel,
-    days: int,
-    watched: tuple[ObservedItem, ...],
-    locations: tuple[LeafUpdate, ...],
-    keys: Array,
-    observed: tuple[tuple[Any, Array, Array], ...],
-    treatments: Treatment | Batched,
-    candidates: Array,
+    plan: _Plan, locations: tuple[LeafUpdate, ...], keys: Array, observed: Any, treatments: Any, candidates: Array
 ) -> Array:
     """Return the errors in units of the spread, (candidates, observations), of candidates, (candidates, parameters)."""
 
     def errors(values: Array) -> Array:
         def run(one: Any) -> Array:
-            return _run_median(env, days, watched, one.policy, keys, set_parameters(one.params, locations, values))
+            return _run_median(plan, one.policy, keys, set_parameters(one.params, locations, values))
 
         found = jax.vmap(run)(treatments.each) if isinstance(treatments, Batched) else run(treatments)[None]
         parts = [(found[at, day, i] - value) / _find_range(value) for i, (at, day, value) in enumerate(observed)]
@@ -269,23 +267,21 @@ def _find_range(value: Array) -> Array:
     return jnp.where(value.max() > value.min(), value.max() - value.min(), 1.0)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def _run_median(
-    env: FarmModel, days: int, watched: tuple[ObservedItem, ...], policy: Policy, keys: Array, params: Any
-) -> Array:
+@partial(jax.jit, static_argnums=0)
+def _run_median(plan: _Plan, policy: Policy, keys: Array, params: Any) -> Array:
     """Return the median of each variable over seasons, (days + 1, variables); ended seasons keep their last state."""
-    player, advancing, start, _ = begin_batch(env, policy, keys, params)
+    player, advancing, start, _ = begin_batch(plan.env, policy, keys, params)
 
     def step(run: RunState, action: Any, now: Array) -> tuple[RunState, Any, Any]:
         after, obs, last = advancing(run, action, now)
         return select(run.over, run, after), obs, last
 
     def keep(loop: Loop, *_: Any) -> Array:
-        return jax.vmap(partial(_read_means, env, watched), (0, None))(loop.world.state, params)
+        return jax.vmap(partial(_read_means, plan), (0, None))(loop.world.state, params)
 
-    later = scan_steps(player, step, start, jnp.arange(days, dtype=jnp.int32), keep)
+    later = scan_steps(player, step, start, jnp.arange(plan.days, dtype=jnp.int32), keep)
     return jnp.median(jnp.concatenate([keep(start)[None], later]), axis=1)
 
 
-def _read_means(env: FarmModel, watched: tuple[ObservedItem, ...], state: Any, params: Any) -> Array:
-    return jnp.stack([jnp.mean(item.take(env.value(item.variable, state, params))) for item in watched])
+def _read_means(plan: _Plan, state: Any, params: Any) -> Array:
+    return jnp.stack([jnp.mean(item.take(plan.env.value(item.variable, state, params))) for item in plan.watched])

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.env import Env
-from harvestgym.core.grouping import group_pairs
+from harvestgym.core.loading import group_pairs
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.wrappers import unwrapped

@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.errors import check_extras, check_parent, check_suffix, require
-from harvestgym.core.saving.parquet import write_parquet
+from harvestgym.core.saving.files import write_parquet
 from harvestgym.core.view.timeline import ChatMessage, Progress, Record, ignore_progress
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from jax import Array
 from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, merge, validate
 from harvestgym.core.env import Env
-from harvestgym.core.errors import check_name, mismatch, require, warn_user
+from harvestgym.core.errors import look_up, mismatch, require, warn_user
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.registry import spec as spec_of
 
@@ -165,9 +165,8 @@ def _read_splits() -> dict[str, SplitFile]:
 
 def _read_split(name: str) -> tuple[SplitFile, range]:
     """Return the entry of a split and its seeds; raise ConfigError for an unknown name."""
-    check_name("split", name, _read_splits())
+    file = look_up("split", name, _read_splits())
     check_open(name)
-    file = _read_splits()[name]
     return file, range(file.seeds[0], file.seeds[1] + 1)
 
 

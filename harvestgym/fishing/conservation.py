@@ -53,8 +53,7 @@ class RecoveryModel(FishingModel):
         law = self.law(treated, params)
         shock, _ = self._draws(key, law, state, params)
         stock = self.grow(law, (1 - params.loss) * treated.stock, shock, params)
-        after = replace(treated, stock=stock, quota=self.units.wanted(action), shock=shock, year=state.year + 1)
-        return self._add_to_tally(law, state, after, params)
+        return replace(treated, stock=stock, quota=self.units.wanted(action), shock=shock, year=state.year + 1)
 
     def intervene(self, state: FishingState, action: Array, params: ConservationParams) -> FishingState:
         """Return the state after an action, before losses and growth."""

@@ -17,7 +17,7 @@ from jax import Array
 from jax.tree_util import Partial
 
 from harvestgym.core.env import check_core
-from harvestgym.core.errors import check_name, require
+from harvestgym.core.errors import look_up, require
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
 from harvestgym.core.xla.tracing import is_traced
@@ -164,8 +164,7 @@ def ramp(env: FishingModel, share: Any, closed: Any, full: Any, on: str = "rate"
     Pacific 40-10 rule. That rule has closed = 0.1 K and full = 0.4 K; the Fisheries and Oceans Canada rule has closed =
     0.4 B_MSY and full = 0.8 B_MSY.
     """
-    check_name("ramp", on, RAMPS, "control.ramp > on")
-    return policy(env, RAMPS[on], share, closed, full)
+    return policy(env, look_up("ramp", on, RAMPS, "control.ramp > on"), share, closed, full)
 
 
 def lift(env: FishingModel, target: Any) -> Policy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -15,7 +16,7 @@ from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
 from harvestgym.core.errors import check_keywords, mismatch, require
 from harvestgym.core.pytree import iterate_metas
-from harvestgym.core.saving.state import Savable
+from harvestgym.core.saving.checkpoint import Savable
 from harvestgym.gym.env import GymEnv
 
 from .growth import GrowthLaw
@@ -198,25 +199,6 @@ class _Overridden(FishingModel):
 
     owner: FishingEnv = field(kw_only=True)
 
-    @property
-    def observation_space(self) -> gymnasium.Space[Any]:
-        return self.owner.observation_space
 
-    @property
-    def action_space(self) -> gymnasium.Space[Any]:
-        return self.owner.action_space
-
-    def initial(self, key: Array, params: FishingParams) -> FishingState:
-        return self.owner.initial(key, params)
-
-    def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
-        return self.owner.transition(key, state, action, params)
-
-    def observation(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> Any:
-        return self.owner.observation(key, state, action, params)
-
-    def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: FishingParams) -> Array:
-        return self.owner.reward(key, state, action, after, params)
-
-    def terminal(self, state: FishingState, params: FishingParams) -> Array:
-        return self.owner.terminal(state, params)
+for _part in ("observation_space", "action_space", *OVERRIDABLE):
+    setattr(_Overridden, _part, property(operator.attrgetter(f"owner.{_part}")))

@@ -19,13 +19,13 @@ from harvestgym.core.tuning.rule_family import build_rule
 from harvestgym.fishing.analysis.commons import find_equilibrium, share_optimum
 from harvestgym.fishing.analysis.dynamic_programming import find_obstacle, find_optimum, is_exact, solve_ahead
 from harvestgym.fishing.analysis.reference_points import find_reference_point
-from harvestgym.fishing.view.describe import describe as describe
-from harvestgym.fishing.view.describe import say_goal as say_goal
 from harvestgym.fishing.view.events import explain as explain
 from harvestgym.fishing.view.events import find_events as find_events
 from harvestgym.fishing.view.scene import figure as figure
 from harvestgym.fishing.view.scene import scene as scene
-from harvestgym.fishing.view.timeline import timeline as timeline
+from harvestgym.fishing.view.tables import describe as describe
+from harvestgym.fishing.view.tables import say_goal as say_goal
+from harvestgym.fishing.view.tables import timeline as timeline
 
 from . import control
 from .analysis.tipping import follow_plan, plan_actions, steady_push

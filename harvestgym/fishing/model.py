@@ -200,8 +200,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         tried = quota if keep is None else params.quota_error(keep, quota, quota)
         stock, catch, rate = self.harvest(law, stock, tried)
         stock = self.grow(law, stock, shock, params) if harvest_first else stock
-        after = replace(state, stock=stock, catch=catch, quota=quota, shock=shock, rate=rate, year=state.year + 1)
-        return self._add_to_tally(law, state, after, params)
+        return replace(state, stock=stock, catch=catch, quota=quota, shock=shock, rate=rate, year=state.year + 1)
 
     def observation(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> Any:
         """Survey the stock, with an error (E); `action` is for subclasses in which fishing reveals information."""
@@ -291,22 +290,21 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         keep = params.quota_error.draw(u[shocks:]) if u is not None and slips else None
         return shock, keep
 
-    def _add_to_tally(
-        self, law: GrowthLaw, before: FishingState, after: FishingState, params: FishingParams
-    ) -> FishingState:
-        """Add this year to the tally in `after`, except for the reward, which `step` adds."""
-        tally, biomass = before.tally, law.biomass(after.stock)
+    def _count_year(
+        self, before: FishingState, after: FishingState, reward: Array, params: FishingParams
+    ) -> EpisodeTally:
+        """Return the tally of the episode with the year from `before` to `after` and its discounted reward."""
+        tally, biomass = before.tally, self.law(before, params).biomass(after.stock)
         catch, last = add_up(after.catch), add_up(before.catch)
-        counted = EpisodeTally(
+        return EpisodeTally(
             catch=tally.catch + catch,
             change=tally.change + jnp.where(before.year > 0, jnp.abs(catch - last), 0.0),
-            worth=tally.worth,
+            worth=tally.worth + params.discount ** before.year.astype(jnp.float32) * reward,
             lowest=jnp.minimum(tally.lowest, biomass),
             low=tally.low + (biomass < params.b_low),
             under=tally.under + (biomass < params.b_msy),
             closed=tally.closed + (catch < CLOSED * self.units.bound),
         )
-        return replace(after, tally=counted)
 
     def step(
         self, key: Array, state: FishingState, action: Any, params: FishingParams | None = None
@@ -319,8 +317,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         after = self.transition(key, state, action, params)
         obs = self.observation(key_for(key, "observation"), after, action, params)
         reward = self.reward(key_for(key, "reward"), state, action, after, params)
-        weight = params.discount ** state.year.astype(jnp.float32)
-        after = replace(after, tally=replace(after.tally, worth=after.tally.worth + weight * reward))
+        after = replace(after, tally=self._count_year(state, after, reward, params))
         return after, self._timestep(after, obs, reward, params)
 
     def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:

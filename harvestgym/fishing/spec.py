@@ -20,6 +20,7 @@ from harvestgym.core.errors import (
     check_keywords,
     check_name,
     locate_errors,
+    look_up,
     mismatch,
     require,
     warn_user,
@@ -303,8 +304,7 @@ def find_law(kind: Any, where: str) -> type[GrowthLaw]:
     """Find a law's class by its name in files or as `module:Class`; raise ConfigError if it does not exist."""
     if isinstance(kind, str) and ":" in kind:
         return load_class_of_file(kind, GrowthLaw, where)
-    check_name("law", kind, GROWTH_LAWS, where)
-    return GROWTH_LAWS[kind]
+    return look_up("law", kind, GROWTH_LAWS, where)
 
 
 def _build_noise(data: Mapping[str, Any], where: str) -> Noise:

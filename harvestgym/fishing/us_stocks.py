@@ -17,7 +17,7 @@ import jax
 import numpy as np
 from pydantic import TypeAdapter
 
-from harvestgym.core.errors import check_each_name, check_name
+from harvestgym.core.errors import check_each_name, look_up
 
 from .growth import Fox, Logistic, OneOf, PellaTomlinson
 from .noise import MedianLognormal
@@ -91,8 +91,7 @@ def list_stocks(choice: str | tuple[str, ...] = "all") -> list[str]:
 
 def make_stock_entries(name: str) -> dict[str, Any]:
     """Return the entries of a fishery file for a stock, in tonnes; the price makes a year's MSY worth 1."""
-    check_name("stock", name, read_stocks(), "stock")
-    stock = read_stocks()[name]
+    stock = look_up("stock", name, read_stocks(), "stock")
     shape = {"theta": stock.theta} if stock.law == "pella-tomlinson" else {}
     growth: dict[str, Any] = {"law": {"kind": stock.law, "r": stock.r, "K": stock.K} | shape}
     growth |= {"noise": {"kind": "median-lognormal", "sigma": stock.sigma}, "correlation": stock.correlation}

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_arguments
-from harvestgym.core.errors import ConfigError, check_each_name, check_name, mismatch, require, warn_user
+from harvestgym.core.errors import ConfigError, check_each_name, check_name, look_up, mismatch, require, warn_user
 from harvestgym.core.loading import load_class_of_file
 from harvestgym.forager.host_engine import env as host
 
@@ -137,8 +137,7 @@ _CLASSES: dict[str, type[ForagerObject]] = {"wall": Wall, "flower": Flower, "tho
 def _find_class(target: Any, name: str, path: str | Path) -> Any:
     if isinstance(target, str) and ":" in target:
         return load_class_of_file(target, ForagerObject, f"{path} > object_types > {name}")
-    check_name("object", target, _CLASSES, f"{path} > object_types > {name}")
-    return _CLASSES[target]
+    return look_up("object", target, _CLASSES, f"{path} > object_types > {name}")
 
 
 @cache

@@ -22,7 +22,7 @@ from harvestgym.core.checks import check_arguments
 from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import mismatch, unknown
 from harvestgym.core.random import keys_for
-from harvestgym.core.saving.state import Savable
+from harvestgym.core.saving.checkpoint import Savable
 from harvestgym.core.view.scene import Scene
 from harvestgym.forager.host_engine.arrays import EVENTS, REFUSED, USED
 from harvestgym.forager.host_engine.env import ForagerEnv, host_twin

@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 from pydantic import AfterValidator
 
-from harvestgym.core.errors import check_name, mismatch, require
+from harvestgym.core.errors import check_name, is_whole, mismatch, require
 
 from .object_kinds import Color, Kind
 from .world import StepCount, World, view_offsets
@@ -239,8 +239,7 @@ def check_sides(aperture: int | tuple[int, int]) -> tuple[int, int]:
     """Return (rows, columns); raise ConfigError unless both are odd, with at most 2^22 cells."""
     rows, cols = (aperture, aperture) if isinstance(aperture, int | np.integer) else tuple(aperture)
     for name, side in (("rows", rows), ("columns", cols)):
-        if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:
-            raise mismatch("aperture", "an integer, or two integers, of at least 1", repr(aperture))
+        require(is_whole(side, 1), "aperture", "an integer, or two integers, of at least 1", repr(aperture))
         require(side % 2 != 0, "aperture", f"odd {name}", side, f"{side - 1} or {side + 1}, for an agent in the centre")
     require(int(rows) * int(cols) <= MAX_SURVEY, "aperture", f"at most {MAX_SURVEY} cells in view", f"{rows} x {cols}")
     return int(rows), int(cols)

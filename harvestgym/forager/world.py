@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_fields
-from harvestgym.core.errors import ConfigError, check_name, mismatch, require
+from harvestgym.core.errors import ConfigError, check_name, is_whole, mismatch, require
 
 from .object_kinds import Kind, ReturnPlace
 
@@ -218,9 +218,8 @@ def check_cell(cell: Any, width: int, height: int, what: str) -> tuple[int, int]
     """Return a cell (x, y) as whole numbers; raise ConfigError unless it lies in the world."""
     place: Any = cell if isinstance(cell, tuple | list | np.ndarray) and len(cell) == 2 else (None, None)
     x, y = place
-    whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in (x, y))
-    if not whole or not (0 <= x < width and 0 <= y < height):
-        raise mismatch(what, f"0 <= x < {width}, 0 <= y < {height}", repr(cell))
+    inside = is_whole(x, 0, width - 1) and is_whole(y, 0, height - 1)
+    require(inside, what, f"0 <= x < {width}, 0 <= y < {height}", repr(cell))
     return int(x), int(y)
 
 

@@ -13,16 +13,16 @@ from gymnasium.error import ResetNeeded
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import check_keywords, check_name, mismatch, unknown, warn_user
-from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
+from harvestgym.core.saving.checkpoint import Savable, from_arrays, to_arrays
 from harvestgym.core.spaces import make_action_reader, make_observation_writer
 from harvestgym.core.wrappers import find_layer, rewrap, unwrapped, unwrapped_state
 from harvestgym.core.xla.process_checks import check_process, note_use
 from harvestgym.core.xla.setup import set_up_jax
-from harvestgym.render import DEFAULT_WIDTH
+from harvestgym.render import DEFAULT_WIDTH, RENDER_MODES
 from harvestgym.render.monitor_sinks import make_sink
 
 from .compiled_env import CompiledFunction, compile_functions
-from .episode_log import EpisodeLog, scene_modes
+from .episode_log import EpisodeLog, family_of
 from .monitoring import Monitor, make_watches
 from .packed_tree import PackedTree, layout_of
 
@@ -70,7 +70,7 @@ class GymBase(Savable):
         check_core(env, name)
         if params is not None:
             _check_params(params, env.params, f"{name} > params")
-        offered = list(scene_modes(env))
+        offered = list(RENDER_MODES) if family_of(type(unwrapped(env))) else []
         if render_mode is not None and not offered:
             check_keywords(name, ["render_mode"], [])
         if render_mode is not None and (not isinstance(render_mode, str) or render_mode not in offered):

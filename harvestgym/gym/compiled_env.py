@@ -8,7 +8,7 @@ leaves, and all results are returned in one transfer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any, NamedTuple
 
 import jax
@@ -21,7 +21,6 @@ from harvestgym.core.env import Env, Timestep
 from harvestgym.core.wrappers import find_mask_layer, layer_state
 from harvestgym.core.xla.fusion import CompiledFunction
 
-from .lazy_info import UNREAD, LazyInfo
 from .packed_tree import Layout, PackedTree, join_on_host, layout_of, pack_together
 
 SMALL_BATCH, SMALL_STATE = 256, 2048
@@ -132,3 +131,45 @@ def _compile_mask(
         return jax.vmap(one)(state) if batch else one(state)
 
     return jax.jit(mask)
+
+
+# -- the info, whose values are converted when they are first used: most learners never read one ---------------
+
+UNREAD = object()
+"""The value of every key before the first use; only C code that skips the methods of a dict can see it."""
+
+_METHODS = (
+    "__getitem__", "__setitem__", "__delitem__", "__iter__", "__reversed__", "__eq__", "__ne__", "__repr__", "__or__",
+    "__ror__", "__ior__", "get", "items", "values", "copy", "pop", "popitem", "clear", "setdefault", "update",
+)  # fmt: skip
+"""The methods of a dict that use its values, or change it; `__iter__` because `dict(info)` would not use the others."""
+
+
+class LazyInfo(dict[str, Any]):
+    """A dict of `UNREAD` values, replaced by the values of `source` when one is used; copies and pickles are plain
+    dicts."""
+
+    source: Callable[[], dict[str, Any]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (self.copy(),)
+
+
+def _fill_before(name: str) -> Callable[..., Any]:
+    inherited = getattr(dict, name)
+
+    @wraps(inherited)
+    def method(self: LazyInfo, *args: Any, **kwargs: Any) -> Any:
+        if self.source is not None:
+            dict.update(self, self.source())
+            self.source = None
+        return inherited(self, *args, **kwargs)
+
+    return method
+
+
+for _name in _METHODS:
+    setattr(LazyInfo, _name, _fill_before(_name))
+
+_plain: Any = lambda _, inside: inside[0]  # noqa: E731
+jax.tree_util.register_pytree_node(LazyInfo, lambda info: ((dict(info),), None), _plain)

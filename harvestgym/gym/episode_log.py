@@ -20,7 +20,7 @@ from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import make_frame
 from harvestgym.core.wrappers import unwrapped, unwrapped_action, unwrapped_state
-from harvestgym.render import DEFAULT_WIDTH, RENDER_MODES, render_scene
+from harvestgym.render import DEFAULT_WIDTH, render_scene
 
 FIRST_ROWS = 64
 
@@ -78,11 +78,6 @@ def family_of(kind: type) -> ModuleType | None:
         if hasattr(module, "scene") and hasattr(module, "record"):
             return module
     return None
-
-
-def scene_modes(env: Env[Any, Any]) -> tuple[str, ...]:
-    """Return the render modes that draw an environment's episode log."""
-    return RENDER_MODES if family_of(type(unwrapped(env))) is not None else ()
 
 
 class EpisodeLog:

@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import check_name, require
+from harvestgym.core.errors import look_up, require
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.render.monitor_readings import Reading, Sink, Watch
 
@@ -119,6 +119,5 @@ def find_state_variable(env: Env[Any, Any], variable: str, where: str) -> tuple[
     """Find a state variable of an environment by key; return a function that reads it, and its description."""
     state = jax.eval_shape(lambda: env.reset(jax.random.key(0), env.params)[0])
     known = {meta.keys[0]: (name, meta) for name, meta in iterate_metas(state)}
-    check_name("variable", variable, known, where)
-    name, meta = known[variable]
+    name, meta = look_up("variable", variable, known, where)
     return lambda state, params: getattr(state, name), meta

@@ -1,8 +1,8 @@
 """Pack the small leaves of a pytree into one buffer of 32-bit words; large leaves stay separate.
 
 The overhead of a compiled call from Python grows with the number of its arrays. A `Layout` is computed once from
-shapes; `pack` and `unpack` run inside compiled code, readers run on the host. Several trees may share the buffers, one
-after another (`pack_together`).
+shapes; `pack_together` and `unpack` run inside compiled code, readers run on the host. Several trees may share the
+buffers, one after another.
 """
 
 from __future__ import annotations
@@ -62,16 +62,10 @@ class Layout:
     slots: tuple[Slot, ...]
     scalars: tuple[tuple[str, int], ...]
 
-    def pack(self, tree: Any) -> PackedTree:
-        """Return the buffers of `tree`; raise ValueError if its structure, shapes or dtypes differ."""
-        return pack_together([self], [tree])
-
     def put(self, tree: Any) -> PackedTree:
         """Pack on the host: fill the buffers with NumPy and transfer them to the device, without compiling."""
-        self.check(tree)
-        parts = [_host_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
-        words = np.concatenate([np.zeros(0, np.int32), *(part.ravel() for part in self._in_order(parts))])
-        return jax.device_put(PackedTree(words, self._apart(parts)))
+        words, large = self.divide(tree, _host_words)
+        return jax.device_put(PackedTree(np.concatenate([np.zeros(0, np.int32), *words]), large))
 
     def zeros(self) -> PackedTree:
         """Return buffers of zeros on the host."""
@@ -99,12 +93,13 @@ class Layout:
         slots = [self.slots[i] for _, mine in parts for i in mine]
         return make_word_reader(jax.tree_util.treedef_tuple([part for part, _ in parts]), slots)
 
-    def _in_order(self, parts: Sequence[Any]) -> list[Any]:
-        pairs = [(slot.start, i) for i, slot in enumerate(self.slots) if not slot.large and prod(slot.shape)]
-        return [parts[i] for _, i in sorted(pairs)]
-
-    def _apart(self, parts: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(part for part, slot in zip(parts, self.slots, strict=True) if slot.large)
+    def divide(self, tree: Any, to_words: Callable[[Any, Slot], Any]) -> tuple[list[Any], tuple[Any, ...]]:
+        """Return the words of the small leaves of `tree`, in the order of the buffer, and the large leaves."""
+        self.check(tree)
+        parts = [to_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
+        pairs = sorted((slot.start, i) for i, slot in enumerate(self.slots) if not slot.large and prod(slot.shape))
+        large = tuple(part for part, slot in zip(parts, self.slots, strict=True) if slot.large)
+        return [parts[i].ravel() for _, i in pairs], large
 
     def check(self, tree: Any) -> None:
         """Raise ValueError if `tree` does not fit this layout."""
@@ -132,14 +127,15 @@ def join_on_host(*packed: PackedTree) -> PackedTree:
 
 
 def pack_together(layouts: Sequence[Layout], trees: Sequence[Any]) -> PackedTree:
-    """Return the buffers of several trees, one after another; raise ValueError like `Layout.pack`."""
+    """Return the buffers of several trees, one after another.
+
+    Raises ValueError if the structure, shapes or dtypes of a tree differ from its layout.
+    """
     vectors: list[Array] = []
     large: tuple[Any, ...] = ()
     for layout, tree in zip(layouts, trees, strict=True):
-        layout.check(tree)
-        parts = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), layout.slots, strict=True)]
-        vectors += [part.ravel() for part in layout._in_order(parts)]
-        large += layout._apart(parts)
+        words, apart = layout.divide(tree, _words)
+        vectors, large = vectors + words, large + apart
     return PackedTree(_join(vectors), large)
 
 

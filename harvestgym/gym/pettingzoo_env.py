@@ -20,7 +20,7 @@ import gymnasium
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_extras
-from harvestgym.core.saving.state import Savable
+from harvestgym.core.saving.checkpoint import Savable
 from harvestgym.core.spaces import make_action_reader
 
 check_extras("harvestgym.gym.pettingzoo_env", multi="pettingzoo")

@@ -94,11 +94,6 @@ class Watch:
         unit = self.meta.unit
         return self.title if not unit or unit in self.title else f"{self.title} ({unit})"
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels of the values, if `function` leaves the values unchanged."""
-        return self.meta.labels if self.function is not sum_value else ()
-
     def apply(self, array: np.ndarray) -> np.ndarray:
         """Apply `function` to a value; raise ConfigError if the result cannot be shown."""
         result = self.function(array.view(VariableArray))

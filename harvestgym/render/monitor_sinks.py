@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import check_extras, check_name, check_suffix, warn_user
+from harvestgym.core.errors import check_extras, check_suffix, look_up, warn_user
 from harvestgym.core.view.scene import Chart, Line
 
 from .figure import make_panels, plot_chart
-from .monitor_readings import Reading, Sink, Watch
+from .monitor_readings import Reading, Sink, Watch, sum_value
 
 MAX_POINTS = 1024
 
@@ -129,9 +129,9 @@ class PlotSink(Sink):
 
 
 def _name_codes(panel: Any, reading: Reading) -> None:
-    """Label the ticks of a variable that contains codes, unless it is a mean of codes."""
-    labels = reading.watch.labels
-    if labels and all(value in range(len(labels)) for value in reading.numbers.values()):
+    """Label the ticks of a variable that contains codes, unless it is a mean or a sum of codes."""
+    labels, function = reading.watch.meta.labels, reading.watch.function
+    if function is not sum_value and all(value in range(len(labels)) for value in reading.numbers.values()):
         panel.set_yticks(range(len(labels)), labels, fontsize=8)
 
 
@@ -173,5 +173,4 @@ def make_sink(given: Any) -> Sink:
         return given
     path = Path(given)
     known = {".csv": TableSink, ".png": PlotSink}
-    check_name("kind of file", path.suffix or str(path), known, "monitoring")
-    return known[path.suffix](path)
+    return look_up("kind of file", path.suffix or str(path), known, "monitoring")(path)

@@ -123,8 +123,7 @@ def encode_mp4(frames: Frames, fps: float = FPS, progress: Progress = ignore_pro
 
 def check_video_path(path: str | Path, *suffixes: str) -> Path:
     """Check a video's path before any work; raise ConfigError if it cannot be written or its extra is missing."""
-    target = check_suffix(Path(path), *suffixes)
-    check_parent(target)
+    target = check_parent(check_suffix(Path(path), *suffixes))
     if target.suffix.lower() == ".mp4":
         check_extras("MP4", video="av")
     return target

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.grouping import group_pairs
-from harvestgym.core.loading import load_object
+from harvestgym.core.loading import group_pairs, load_object
 from harvestgym.core.xla.process_checks import free_programs_if_full
 
 from .cases import CallCase, SweepCase

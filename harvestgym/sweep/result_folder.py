@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harvestgym.core.errors import mismatch, require
-from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
-from harvestgym.core.saving.partial_file import PARTIAL, replacing
+from harvestgym.core.saving.files import PARTIAL, read_column, read_parquet, replacing, write_parquet
 
 from .cases import SweepCase, read_package_version
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from harvestgym.core.errors import mismatch
 from harvestgym.core.view.tables import write_number
-from harvestgym.fishing.view.stock_maps import name_stocks
+from harvestgym.fishing.view.levels import name_stocks
 from harvestgym.play.start_session import FishingSession
 
 from .phrases import FILLERS, TEXT_WORDS, split_phrase

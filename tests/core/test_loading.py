@@ -10,7 +10,7 @@ import pytest
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.loading import load_object
+from harvestgym.core.loading import group_pairs, load_object
 from harvestgym.core.policy import random_policy
 
 
@@ -80,3 +80,8 @@ def test_a_file_imports_its_neighbours(tmp_path: Path) -> None:
     before = list(sys.path)
     assert load_object(f"{tmp_path / 'mine.py'}:NUMBER") == 3
     assert sys.path == before
+
+
+def test_groups_keep_the_order_of_the_keys_and_of_their_members() -> None:
+    assert list(group_pairs([("b", 1), ("a", 2), ("b", 3)]).items()) == [("b", [1, 3]), ("a", [2])]
+    assert group_pairs([]) == {}

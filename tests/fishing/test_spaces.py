@@ -16,7 +16,7 @@ from harvestgym.fishing.family import idle_action, make
 from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.fishing.spec import USERS, build_law
 from harvestgym.fishing.structured_growth import AgeStructured
-from harvestgym.fishing.view.describe import describe
+from harvestgym.fishing.view.tables import describe
 
 from ..long_form import ALL
 

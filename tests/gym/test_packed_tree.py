@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.gym.packed_tree import LARGE, Layout, PackedTree, layout_of, make_word_reader
+from harvestgym.gym.packed_tree import LARGE, Layout, PackedTree, layout_of, make_word_reader, pack_together
 
 
 def tree() -> dict[str, object]:
@@ -46,19 +46,24 @@ def assert_same(one: object, other: object) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+def pack(layout: Layout, tree: Any) -> PackedTree:
+    """Pack a tree in compiled code."""
+    return jax.jit(lambda tree: pack_together([layout], [tree]))(tree)
+
+
 @pytest.fixture(scope="module")
 def layout() -> Layout:
     return layout_of(jax.eval_shape(tree))
 
 
 def test_a_round_trip_is_exact_compiled_and_from_the_host(layout: Layout) -> None:
-    packed = jax.jit(layout.pack)(tree())
+    packed = pack(layout, tree())
     assert_same(jax.jit(layout.unpack)(packed), tree())
     assert_same(layout.unpack(layout.put(tree())), tree())
 
 
 def test_both_ways_of_packing_fill_the_same_buffers(layout: Layout) -> None:
-    compiled, host = jax.jit(layout.pack)(tree()), layout.put(tree())
+    compiled, host = pack(layout, tree()), layout.put(tree())
     assert_same(compiled, host)
     assert_same(jax.tree.map(jnp.zeros_like, compiled), jax.tree.map(jnp.asarray, layout.zeros()))
 
@@ -108,5 +113,5 @@ def test_another_tree_is_refused_in_words(layout: Layout, change: dict[str, jax.
 
 def test_an_empty_tree() -> None:
     layout = layout_of({})
-    packed = jax.jit(layout.pack)({})
+    packed = pack(layout, {})
     assert isinstance(packed, PackedTree) and read(layout, packed) == {}

@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.saving.partial_file import PARTIAL
+from harvestgym.core.saving.files import PARTIAL
 from harvestgym.sweep.batches import EngineOptions, make_batches
 from harvestgym.sweep.engine import collect, sweep
 from harvestgym.sweep.result_folder import find_result_path, find_status, open_folder, read

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.saving.parquet import write_parquet
+from harvestgym.core.saving.files import write_parquet
 from harvestgym.core.view.tables import Table
 
 from .trials import Yields

@@ -4,7 +4,7 @@ runs no steps.
 The file is compressed JSON (`encoding`); versions of harvestgym that differ only in the patch number can read each
 other's files. A restored environment continues bit for bit.
 
-Objects that can be saved have the methods of `state.Savable`: `recipe` describes how to make the object; `kept` and
+Objects that can be saved have the methods of `Savable`: `recipe` describes how to make the object; `kept` and
 `restore` save and restore the parts that change.
 """
 
@@ -13,12 +13,14 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from harvestgym.core.env import Env
@@ -27,15 +29,45 @@ from harvestgym.core.loading import allow_modules
 from harvestgym.core.xla.setup import set_up_jax
 
 from .encoding import class_name, decode_value, encode_value
-from .partial_file import replacing
-from .state import from_arrays, to_arrays
+from .files import replacing
 
 FORMAT = "harvestgym checkpoint"
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 """Incremented whenever the format of the file, or of an environment's data in it, changes."""
 
 MOST_BYTES = 2**31
 """Maximum number of bytes of the decompressed text, because a small untrusted file could fill the memory."""
+
+
+class Savable:
+    """An environment that `save` can save; a subclass only lists attribute names and needs no code.
+
+    Attributes:
+        made_of: the constructor arguments that are also attributes.
+        changes: the attributes that a step changes; an attribute with `kept` and `restore` is saved with these methods.
+    """
+
+    made_of: ClassVar[tuple[str, ...]] = ()
+    changes: ClassVar[tuple[str, ...]] = ()
+
+    def recipe(self) -> dict[str, Any]:
+        """Return the arguments for `from_recipe` or the constructor."""
+        return {name: getattr(self, name) for name in self.made_of}
+
+    def kept(self) -> dict[str, Any]:
+        """Return the attributes that change, by name."""
+        values = {name: getattr(self, name) for name in self.changes}
+        return {name: value.kept() if hasattr(value, "kept") else value for name, value in values.items()}
+
+    def restore(self, kept: Mapping[str, Any]) -> Self:
+        """Restore the attributes returned by `kept`; raise ConfigError without changing anything if they do not fit."""
+        for name in self.changes:
+            mine = getattr(self, name)
+            if hasattr(mine, "restore"):
+                mine.restore(kept[name])
+            else:
+                setattr(self, name, kept[name])
+        return self
 
 
 class Snapshot(NamedTuple):
@@ -190,3 +222,30 @@ def _check_versions(head: dict[str, Any]) -> None:
     if (head["version"], theirs) != (FORMAT_VERSION, mine):
         got = f"format {head['version']} of {theirs}; try pip install 'harvestgym=={theirs}.*'"
         raise mismatch("", f"format {FORMAT_VERSION} of harvestgym {mine}", got)
+
+
+# -- arrays ------------------------------------------------------------------------------------------------
+
+
+def to_arrays(tree: Any) -> dict[str, Any]:
+    """Return the leaves (arrays, numbers and keys) of a pytree by path."""
+    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+
+
+def from_arrays(saved: Mapping[str, Any], like: Any, what: str) -> Any:
+    """Return a pytree with the structure of `like` from the leaves saved by `to_arrays`.
+
+    The leaves of `like` are numbers, arrays or shapes. Raises ConfigError, with the name `what`, if the saved leaves do
+    not fit.
+    """
+    leaves = to_arrays(like)
+    for name in {**leaves, **saved}:
+        expected, got = (_leaf_text(name, given) for given in (leaves, saved))
+        require(expected == got, what, expected, got)
+    return jax.tree.unflatten(jax.tree.structure(like), [saved[name] for name in leaves])
+
+
+def _leaf_text(name: str, leaves: Mapping[str, Any]) -> str:
+    if name not in leaves:
+        return "none"
+    return f"{name or 'an array'} {jnp.result_type(leaves[name])}{list(np.shape(leaves[name]))}"

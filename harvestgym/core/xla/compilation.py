@@ -23,7 +23,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .fallback import is_enabled, is_jit_disabled, report
+from .setup import is_enabled, is_jit_disabled, report
 
 QUICK = {"xla_backend_optimization_level": 0}
 """Compiler options for programs that run once: they take longer to compile than to run, even without optimisation."""

@@ -36,7 +36,7 @@ from jax import Array
 from jax.custom_batching import custom_vmap
 
 from .compilation import announcing
-from .fallback import is_enabled, is_jit_disabled, report
+from .setup import is_enabled, is_jit_disabled, report
 
 with suppress(ImportError):  # not during a trace, because JAX drops its traces when this is imported
     import jax.experimental.xla_metadata

@@ -1,6 +1,6 @@
-"""Two process-wide settings, applied when the first environment is made.
+"""The switch that turns off `core.xla`, and two process-wide settings, applied when the first environment is made.
 
-Neither affects results, and neither is changed if the user has set it in JAX or with an environment variable.
+Neither setting affects results, and neither is changed if the user has set it in JAX or with an environment variable.
 
 - Folder for compiled programs. JAX's persistent cache is off by default. `HARVESTGYM_CACHE=off` leaves it off;
   `HARVESTGYM_CACHE=<folder>` moves it. When a process that added programs ends, the least recently used programs are
@@ -27,8 +27,33 @@ from pathlib import Path
 import jax
 import platformdirs
 
-from .fallback import is_enabled, report
 from .process_checks import is_jax_started
+
+SWITCH_VARIABLE = "HARVESTGYM_XLA"
+"""Environment variable that turns off the optional parts of `core.xla`: `HARVESTGYM_XLA=off`."""
+
+reported: set[str] = set()
+"""Parts whose failure has been logged in this process."""
+
+
+def is_enabled() -> bool:
+    """Return whether code that depends on internals may be used."""
+    return os.environ.get(SWITCH_VARIABLE, "").casefold() != "off"
+
+
+def is_jit_disabled() -> bool:
+    """Return whether the user has disabled `jax.jit`."""
+    return getattr(jax.config, "jax_disable_jit", False)
+
+
+def report(piece: str, error: Exception, instead: str = "plain jax.jit is used, which gives the same results") -> None:
+    """Log once per process that a part failed, why, and what happens instead."""
+    if piece not in reported:
+        reported.add(piece)
+        reason = f"{type(error).__name__}: {(str(error).strip() or 'no reason given').splitlines()[0]}"
+        text = "%s: failed on JAX %s, so %s; %s=off skips it: %s"
+        logging.getLogger("harvestgym").warning(text, piece, jax.__version__, instead, SWITCH_VARIABLE, reason)
+
 
 CACHE_VARIABLE = "HARVESTGYM_CACHE"
 

@@ -16,8 +16,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.errors import check_suffix, require
-from harvestgym.core.loading import without_allow
-from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
+from harvestgym.core.saving.files import read_column, read_parquet, write_parquet
 from harvestgym.evaluate.export import check_new
 
 from .episodes import Demonstrations, Episode
@@ -60,7 +59,8 @@ def read_demonstrations(path: str | Path) -> Demonstrations:
     ends = np.flatnonzero(np.diff(values["episode"])) + 1
     spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
     episodes = [_make_episode({n: v[a:b] for n, v in values.items()}, about, seed) for a, b, seed in spans]
-    return Demonstrations(about["id"], about["by"], episodes, without_allow(about["overrides"]))
+    about["overrides"].pop("allow", None)  # only the caller can allow code
+    return Demonstrations(about["id"], about["by"], episodes, about["overrides"])
 
 
 def read_about(schema: Any, path: Path) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.env import Timestep
-from harvestgym.core.grouping import group_pairs
+from harvestgym.core.loading import group_pairs
 from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.grouping import group_pairs
+from harvestgym.core.loading import group_pairs
 
 from .farmers import Work, WorkResult, delegate
 from .observations import ObservationPlan

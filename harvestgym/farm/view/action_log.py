@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harvestgym.core.grouping import group_pairs
+from harvestgym.core.loading import group_pairs
 from harvestgym.core.view.events import NEWS, WARNING, Event
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 from harvestgym.core.view.timeline import Record

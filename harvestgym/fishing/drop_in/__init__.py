@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harvestgym.core.errors import check_name, require
+from harvestgym.core.errors import look_up, require
 
 from . import conservation
 from .base import IDS, StandIn
@@ -37,5 +37,4 @@ __all__ = [
 def make(id: str, **arguments: Any) -> StandIn:
     """Make the stand-in for a published id, with its published arguments."""
     require(id != "fishing-v3", "drop_in.make", "a published id", id, 'harvestgym.make("fishing/logistic-survey-v0")')
-    check_name("id", id, IDS, "drop_in.make")
-    return IDS[id](**arguments)
+    return look_up("id", id, IDS, "drop_in.make")(**arguments)

@@ -12,8 +12,7 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import FishingModel
 
-from .levels import find_requests, join_numbers
-from .stock_maps import name_stocks
+from .levels import find_requests, join_numbers, name_stocks
 
 CHANGED = "catch_constraint", "it may change by only a limited amount each year"
 NOT_ASSESSED = "assessment_interval", "it is kept until the next assessment"

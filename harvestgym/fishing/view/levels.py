@@ -1,4 +1,4 @@
-"""Reference levels that pictures and tables show next to a fishery's record, computed once per fishery."""
+"""Reference levels that pictures and tables show next to a fishery's record, computed once per fishery, and names."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from harvestgym.fishing.analysis.reference_points import find_fixed_points, find
 from harvestgym.fishing.conservation import ConservationParams, DriverModel, RecoveryModel
 from harvestgym.fishing.growth import May, OneOf
 from harvestgym.fishing.model import FishingModel, FishingParams
+from harvestgym.fishing.structured_growth import AgeStructured, Patches, ThreeSpecies
 
 
 class Levels(NamedTuple):
@@ -93,3 +94,14 @@ def qualify(env: FishingModel, name: str) -> str:
         return f"{name} without losses"
     changes = params.drift is not None or isinstance(env, DriverModel)
     return f"{name} at first" if changes else f"{name} of the mean law" if params.vary else name
+
+
+def name_stocks(env: FishingModel) -> tuple[str, ...]:
+    """Return names for a fishery's stocks in words."""
+    law = env.params.law
+    if isinstance(law, AgeStructured):
+        return ("vulnerable biomass",)
+    if isinstance(law, ThreeSpecies):
+        return "first prey", "second prey", "predator"
+    one = "patch" if isinstance(law, Patches) else "stock"
+    return tuple(f"{one} {i + 1}" for i in range(law.stocks)) if law.stocks > 1 else ("stock",)

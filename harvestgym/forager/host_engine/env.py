@@ -24,7 +24,7 @@ from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import collisions, lookup, step, view
 from harvestgym.forager.host_engine.collisions import ASK
 from harvestgym.forager.host_engine.editable_episode import EditableEpisode
-from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, draw_reward
+from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext
 from harvestgym.forager.object_kinds import MAX_DELAY, ForagerObject, ReturnPlace, check_color, is_data, overrides
 from harvestgym.forager.observations import color_table
 from harvestgym.forager.reward_laws import check_reward, read_number
@@ -156,7 +156,8 @@ class ForagerEnv(EditableEpisode):
         region = lookup.find_region(self.arrays.regions, *self._cell_ahead)
         generation = int(self.arrays.regions[region, col.GENERATION])
         now = HostContext(self.clock - 1 if clock is None else clock, self._words, kind, generation)
-        return draw_reward(self.world.kinds[kind], now)
+        row = self.world.kinds[kind]
+        return check_reward(row.expect(now), row.name) + row.noise * now.noise()
 
     def _ask(self, kind: int, action: int, cells: np.ndarray) -> tuple[int, float]:
         """Get the reward from the object ahead or from its law, then step; return the kind hit and the reward."""

@@ -12,7 +12,6 @@ from harvestgym.forager import hashing
 from harvestgym.forager.hashing import NOISE, SERIES, STREAMS
 from harvestgym.forager.host_engine.numba_support import U64, WORD_MASK, compiled
 from harvestgym.forager.object_kinds import Kind, ring_length
-from harvestgym.forager.reward_laws import check_reward
 
 
 @compiled
@@ -50,11 +49,6 @@ class HostContext:
     def noise(self) -> float:
         """Return the bell-shaped draw of variance one for this step."""
         return draw_noise(*self._words, NOISE, self._clock & WORD_MASK, (self._clock >> 32) & WORD_MASK)
-
-
-def draw_reward(kind: Kind, now: HostContext) -> float:
-    """Return the reward of a collision with a kind, including noise; raise ConfigError if it is not finite."""
-    return check_reward(kind.expect(now), kind.name) + kind.noise * now.noise()
 
 
 class DelayedRewards:

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 from harvestgym.cli import app
 from harvestgym.core.xla import compilation
 from harvestgym.core.xla.compilation import jit_quickly
-from harvestgym.core.xla.fallback import SWITCH_VARIABLE
-from harvestgym.core.xla.setup import CACHE_VARIABLE, cache_folder, list_programs, trim_cache
+from harvestgym.core.xla.setup import CACHE_VARIABLE, SWITCH_VARIABLE, cache_folder, list_programs, trim_cache
 from tests.long_form import long
 
 PROGRAM = """

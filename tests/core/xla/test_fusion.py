@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import harvestgym
-from harvestgym.core.xla import fallback, fusion
+from harvestgym.core.xla import fusion, setup
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
@@ -109,7 +109,7 @@ def test_a_batch_of_foragers_is_a_single_kernel(warnings: Callable[[], list[str]
 @pytest.fixture
 def warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """Return the warnings logged so far; none has been reported before."""
-    monkeypatch.setattr(fallback, "reported", set())
+    monkeypatch.setattr(setup, "reported", set())
     caplog.set_level(logging.WARNING, "harvestgym")
     return lambda: [r.getMessage() for r in caplog.records if r.name == "harvestgym"]
 
@@ -197,7 +197,7 @@ def test_an_error_of_the_function_itself_is_raised_without_a_warning(warnings: C
 
 
 def test_the_switch_leaves_programs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(fallback.SWITCH_VARIABLE, "off")
+    monkeypatch.setenv(setup.SWITCH_VARIABLE, "off")
     monkeypatch.setattr(fusion, "mark_call", fail)
     assert_close(as_one(day)(X, N)[0], jax.jit(day)(X, N))
 
@@ -222,7 +222,7 @@ harvestgym.rollout(stock, random_policy(stock), jax.random.key(0), 2, 3, devices
 @marks
 @pytest.mark.parametrize(("switch", "warns"), [("", True), ("off", False)])
 def test_a_jax_without_the_internals_is_enough(switch: str, warns: bool) -> None:
-    environment = os.environ | {fallback.SWITCH_VARIABLE: switch}
+    environment = os.environ | {setup.SWITCH_VARIABLE: switch}
     command = [sys.executable, "-c", WITHOUT_INTERNALS]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, "core.xla.fusion" in done.stdout) == (0, warns), done.stderr

@@ -17,7 +17,7 @@ from harvestgym.fishing import FishingEnv, control
 from harvestgym.fishing.analysis.dynamic_programming import find_optimum
 from harvestgym.fishing.analysis.reference_points import find_fixed_points, find_folds, find_reference_point
 from harvestgym.fishing.family import make, scene
-from harvestgym.fishing.view.stock_maps import COHORT_YEARS
+from harvestgym.fishing.view.scene import COHORT_YEARS
 from harvestgym.gym.env import GymEnv
 from harvestgym.render.canvas import to_rgb
 from harvestgym.render.svg import to_svg

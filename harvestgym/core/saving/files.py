@@ -1,12 +1,15 @@
-"""Named arrays in a Parquet file: an array with several axes becomes a column of lists with a stored shape.
+"""Files that are written under a temporary name and then renamed, so that a file that exists is complete.
 
-Used for datasets, exports and sweeps. Needs the extra `data`.
+Datasets, exports and sweeps are Parquet files of named arrays (extra `data`): an array with several axes becomes a
+column of lists with a stored shape.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,22 @@ import numpy as np
 
 from harvestgym.core.errors import check_extras, mismatch
 
-from .partial_file import replacing
+PARTIAL = ".partial"
+"""The suffix of a file while it is being written."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path; at the end of the block, its file replaces the file at `path`, unless there was an error.
+
+    Several processes may write the same file.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def write_parquet(path: Path, columns: Mapping[str, np.ndarray], about: Mapping[bytes, str] | None = None) -> None:

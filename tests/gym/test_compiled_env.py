@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
+from harvestgym.gym.compiled_env import UNREAD, LazyInfo
 from harvestgym.gym.env import GymEnv
-from harvestgym.gym.lazy_info import UNREAD, LazyInfo
 from tests.toy_env import Stock
 
 PLAIN = {"b": 1, "a": {"c": 2.5}, "d": [3]}
