@@ -64,7 +64,7 @@ def _list_scores(id: str, choice: dict[str, Any], more: dict[str, float]) -> dic
     found = {
         column: [returns[name] for name in returns if name.partition("-")[0] in kind] for column, kind in KINDS.items()
     }
-    for name in LEARNERS:
+    for name in (*LEARNERS, "evolution"):
         if f"{name}-{choice['seed']}" not in returns:  # no find; its agents ran in other training seasons
             found["learned"] += [run["train"] for run in Store(RESULTS).read(id, name).values()]
     return {column: [(value - low) / (high - low) for value in values] for column, values in found.items()}
