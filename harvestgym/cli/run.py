@@ -205,6 +205,7 @@ def calibrate(
     start: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="date of day 0, for a table with dates")
     ] = None,
+    law: Annotated[str | None, typer.Option(help="growth law of a stock; default: the smallest AICc")] = None,
     out: Annotated[Path | None, typer.Option(help="folder for the fitted file, its numbers and a picture")] = None,
     allow: Allow = None,
 ) -> None:
@@ -226,7 +227,7 @@ def calibrate(
         check_folder("--out", out)
         for path in files.values():
             check_new(path)
-    options: dict[str, Any] = {"policy": policy, "seasons": seasons, "seed": seed}
+    options: dict[str, Any] = {"law": law, "policy": policy, "seasons": seasons, "seed": seed}
     options |= {"start": start.toordinal()} if start is not None else {}
     with progress_bars() as start_bar:
         start_bar(f"fitting {id}", None, COMPILING)
