@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from harvestgym.core.pytree import iterate_metas
-from harvestgym.core.view.tables import Table, describe_range, make_fields_table, make_spaces_table, write_number
+from harvestgym.core.view.tables import Table, describe_range, make_fields_table, make_spaces_table
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState, find_effort
@@ -37,8 +37,9 @@ def say_goal(env: FishingModel) -> tuple[str, ...]:
     if not isinstance(env, RecoveryModel):
         price, cost, final = (float(np.mean(getattr(params, name))) for name in ("price", "cost", "final_price"))
         effort = f", minus {cost:g} per unit of effort" if cost else ""
-        left = f" The stock that remains at the end is paid at {final:g} per unit." if final else ""
-        worth = f"The score is the sum of the catches of all years, at {price:g} per unit{effort}.{left}"
+        unit = env.units.unit or "unit"
+        left = f" The stock that remains at the end is paid at {final:g} per {unit}." if final else ""
+        worth = f"The score is the sum of the catches of all years, at {price:g} per {unit}{effort}.{left}"
     floor = float(np.min(params.collapse))
     early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
     ends = f"The fishery has {int(params.horizon)} years{early}."
@@ -52,7 +53,7 @@ def _callables(env: FishingModel) -> Table:
     rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
     if not isinstance(env, RecoveryModel):
         point, stocks = find_reference_point(env.params.law), env.params.law.targets
-        msy, b_msy = write_number(point.catch * stocks), write_number(point.stock * stocks)
+        msy, b_msy = env.units.say(point.catch * stocks), env.units.say(point.stock * stocks)
         sums = f"MSY {msy}, B_MSY {b_msy}" + " over all stocks" * (stocks > 1)
         rates = f"U_MSY {point.rate:.4g}, F_MSY {float(find_effort(point.rate)):.4g}"
         rows.append(("reference points", qualify(env, "no noise"), f"{sums}, {rates}"))
@@ -61,12 +62,12 @@ def _callables(env: FishingModel) -> Table:
 
 def _spaces(env: FishingModel) -> Table:
     units = env.units
-    rate = ("share of the stock to catch", 1.0)
-    what, high = rate if units.control == "rate" else ("catch to allow", units.bound)
+    quota = "catch to allow", units.say(units.bound)
+    what, high = ("share of the stock to catch", "1") if units.control == "rate" else quota
     if isinstance(env, RecoveryModel):
         what = f"{env.meaning}, at a cost of A**{float(cast(Any, env.params).exponent):g}"
     scale = f"{units.levels} levels" if units.levels else SCALES[units.scale]
-    action = f"{what}, from 0 to {high:g}, {scale}; one for each target"
+    action = f"{what}, from 0 to {high}, {scale}; one for each target"
     return make_spaces_table(
         env, action, f"observed biomass in the unit of K, from 0 to {units.bound:g}, {SCALES[units.scale]}"
     )

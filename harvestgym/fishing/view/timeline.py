@@ -18,8 +18,8 @@ from .events import find_events
 from .levels import find_levels, find_requests, join_numbers
 from .stock_maps import name_stocks
 
-UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
-"""Units for fisheries with a capacity of 1; in other fisheries, biomass has no unit."""
+UNITS = {"stock": "", "biomass": "", "catch": "/year"}
+"""The ends of units, after that of biomass: the file's, or K if it is 1; otherwise there is no unit."""
 
 TRACK_DOCS: dict[str, str] = read_file(Path(__file__).with_name("tracks.yaml"))
 """The meaning of each variable that is shown, by its name in the record."""
@@ -52,7 +52,8 @@ def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
     surveyed = record["seen"][:, : values[0].size].reshape(values.shape) if name == watched else None
     shown = {"catch", "rate", *(["driver"] if isinstance(env, DriverModel) and env.shows_driver else [])}
     known = surveyed is not None or name in shown
-    unit = UNITS.get(name, "") if abs(find_levels(env).stock.get("K", np.nan) - 1) < 1e-6 else ""
+    unit = env.units.unit or "K" * (abs(find_levels(env).stock.get("K", np.nan) - 1) < 1e-6)
+    unit = f"{unit}{UNITS[name]}" if unit and name in UNITS else ""
     return Track(name, "fishery", name, unit, TRACK_DOCS[name], parts, {}, np.full(values.shape, known), surveyed)
 
 
