@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 from harvestgym import registry
-from harvestgym.core.errors import look_up
+from harvestgym.core.errors import check_count, look_up
 from harvestgym.core.loading import load_object
 from harvestgym.farm.shared_water import SharedWater
 from harvestgym.fishing.shared_stock import CommonsModel, share_stock
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
 NEIGHBOUR_SOILS = ("clay", "loam", "sand", "silt")
 """The soils of the neighbours in `farm/shared-water-v0`."""
 
-QUOTA = 300.0
-"""Litres per season in `farm/shared-water-v0`: about half of what the four experts use without a quota."""
+QUOTA = 75.0
+"""Litres per farm and season in `farm/shared-water-v0`: about half of what the experts use without a quota."""
 
 
-def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overrides: Any) -> SharedWater:
-    """Make four neighbours who grow beans on four soils in the same weather and share one seasonal water quota."""
-    models: list[Any] = [registry.make("farm/bean-1x1-v0", soil=soil, **overrides) for soil in NEIGHBOUR_SOILS]
-    return SharedWater(tuple(models), quota, shared_reward)
+def make_shared_water(
+    quota: float | None = None, shared_reward: bool = False, farms: int = 4, **overrides: Any
+) -> SharedWater:
+    """Make neighbours who grow beans on four soils in the same weather and share one seasonal water quota."""
+    soils = islice(cycle(NEIGHBOUR_SOILS), check_count("farms", farms))
+    models: list[Any] = [registry.make("farm/bean-1x1-v0", soil=soil, **overrides) for soil in soils]
+    return SharedWater(tuple(models), QUOTA * farms if quota is None else quota, shared_reward)
 
 
 def make_fleets(fleets: int = 3, **overrides: Any) -> CommonsModel:

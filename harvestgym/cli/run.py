@@ -90,17 +90,16 @@ def score(
     ] = "expert",
     episodes: Annotated[
         int | None,
-        typer.Option(min=2, help="number of held-out seasons; default: the number used for the reference scores"),
+        typer.Option(min=2, help="number of held-out episodes; default: the number used for the reference scores"),
     ] = None,
     allow: Allow = None,
 ) -> None:
-    """Score a policy on held-out seasons; doing nothing scores 0 and the best known policy scores 1."""
+    """Score a policy on held-out episodes; doing nothing scores 0 and the best known policy scores 1."""
     from harvestgym.evaluate.score import score as score_policy
 
     with progress_bar(f"{policy} on {id}", episodes) as advance:
         found = score_policy(id, policy, episodes, advance)
-    print_table(found.to_table())
-    typer.echo("Unlike in `harvestgym suite`, `best` may gain less than 1 %, over more seasons (docs/heldout.md)")
+    print_result(found)
 
 
 @group.command("suite")
@@ -115,14 +114,15 @@ def score_on_suite(
     num_cpus: NumCpus = 1,
     allow: Allow = None,
 ) -> None:
-    """List the core suite, or score a policy on its frozen test seasons; the best known policies score 1."""
+    """List the core suite, or score a policy on its frozen test episodes; the best known policies score 1."""
+    from harvestgym.evaluate.score import BEST
     from harvestgym.evaluate.suite import list_anchors, make_cases, run_suite
     from harvestgym.sweep.batches import EngineOptions
 
     if policy is None:
         require(not (ids or out or name or work), "--policy", "a policy", "none", "--policy expert")
         print_table(list_anchors())
-        typer.echo("`harvestgym score` runs more seasons, and its `best` may gain less than 1 % (docs/heldout.md)")
+        typer.echo(BEST)
         return
     if out is not None:
         check_new(check_parent(check_suffix(out, ".json")))
@@ -202,6 +202,7 @@ def calibrate(
     start: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="date of day 0, for a table with dates")
     ] = None,
+    law: Annotated[str | None, typer.Option(help="growth law of a stock; default: the smallest AICc")] = None,
     out: Annotated[Path | None, typer.Option(help="folder for the fitted file, its numbers and a picture")] = None,
     allow: Allow = None,
 ) -> None:
@@ -223,7 +224,7 @@ def calibrate(
         check_folder("--out", out)
         for path in files.values():
             check_new(path)
-    options: dict[str, Any] = {"policy": policy, "seasons": seasons, "seed": seed}
+    options: dict[str, Any] = {"law": law, "policy": policy, "seasons": seasons, "seed": seed}
     options |= {"start": start.toordinal()} if start is not None else {}
     with progress_bar(f"fitting {id}"):
         found = calibrate_table(id, table, dict(map(_read_range, free or ())), **options)

@@ -32,6 +32,9 @@ from harvestgym.farm.formula_parser import parse_formula
 from . import splits
 from .least_squares import Search, descend_or_evolve, find_half_widths
 
+Ranges = Mapping[str, tuple[float, float]]
+"""The lowest and the highest value of each free parameter, by its path."""
+
 
 class Series(NamedTuple):
     """The observed values of a variable.
@@ -97,7 +100,7 @@ class Fit(NamedTuple):
 @splits.sealed()
 def fit(
     env: FarmModel,
-    free: Mapping[str, tuple[float, float]],
+    free: Ranges,
     series: Sequence[Series],
     policy: Policy | None = None,
     seasons: int = 8,

@@ -29,12 +29,12 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.farm_file import anchor
 from harvestgym.farm.policies.expert_rules import compile_policy
 from harvestgym.farm.policies.rule_numbers import list_numbers, replace_numbers
-from harvestgym.fishing.fit import fit_stock
+from harvestgym.fishing.fit import StockFit, fit_stock
 from harvestgym.fishing.model import find_effort
 from harvestgym.fishing.spec import FishingSpec, build_fishery, override_entries
 from harvestgym.render.figure import draw_figure
 
-from .calibrate import Fit, Series, Treatment, find_parameter, find_watched, fit, fitted, read_curves, simulate
+from .calibrate import Fit, Ranges, Series, Treatment, find_parameter, find_watched, fit, fitted, read_curves, simulate
 from .run import policy_named
 
 TableColumns = Mapping[str, np.ndarray]
@@ -109,18 +109,18 @@ class Calibration(NamedTuple):
         files[".json"].write_text(json.dumps(numbers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]], **options: Any) -> Calibration:
-    """Fit an environment to the table in a file; `options` are those of `calibrate_stock` or `calibrate_farm`."""
+def calibrate_table(id: str, path: Path, free: Ranges, law: str | None = None, **options: Any) -> Calibration:
+    """Fit an environment to the table in a file; `options` are those of `calibrate_farm`, and `law` is of a stock."""
     columns, fishery = read_columns(path), registry.spec(id).family == "fishing" and not free
     stock = {name.strip().casefold(): values for name, values in columns.items()}
     if missing := [name for name in STOCK_COLUMNS if name not in stock]:
         got = f"{', '.join(columns)}, without {' and '.join(missing)}"
         hint = "SPiCT or JABBA for an index of abundance (CPUE)"
         require(not fishery, path.name, "the columns year, biomass and catch", got, hint)
+        require(law is None, "law", "none for a farm", repr(law))
         return calibrate_farm(id, path.name, columns, free, **options)
-    expected = "a fishery without free parameters for year, biomass and catch"
-    require(fishery, path.name, expected, id, "fishing/logistic-v0")
-    return calibrate_stock(id, path.name, stock)
+    require(fishery, path.name, "a fishery without free parameters for a stock", id, "fishing/logistic-v0")
+    return calibrate_stock(id, path.name, fit_stock(*(stock[name] for name in STOCK_COLUMNS), law=law))
 
 
 def read_columns(path: Path) -> dict[str, np.ndarray]:
@@ -143,9 +143,8 @@ def _read_cell(text: str, where: str) -> float:
     raise mismatch(where, "a number, a date YYYY-MM-DD or an empty cell", repr(text))
 
 
-def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
-    """Fit a stock and insert it into the fishery `id`; `source` names the table in the file."""
-    found = fit_stock(*(columns[name] for name in STOCK_COLUMNS))
+def calibrate_stock(id: str, source: str, found: StockFit) -> Calibration:
+    """Insert a fitted stock into the fishery `id`; `source` names the table in the file."""
     law, years = {name: round_number(value) for name, value in found.values.items()}, found.years
     own = {
         "doc": f"A stock fitted to {source}, {years[0]} to {years[-1]}; same units as the table.",
@@ -179,7 +178,7 @@ def calibrate_farm(
     id: str,
     source: str,
     columns: TableColumns,
-    free: Mapping[str, tuple[float, float]],
+    free: Ranges,
     policy: str = "expert",
     seasons: int = 8,
     seed: int = 0,
@@ -226,7 +225,7 @@ def _check_units(series: Sequence[Series], before: Sequence[Mapping[str, np.ndar
         require(near, f"{one.variable}: rule 4", expected, f"{largest:.3g}", hint)
 
 
-def _note_fit(found: Fit, free: Mapping[str, tuple[float, float]], count: int) -> Iterator[str]:
+def _note_fit(found: Fit, free: Ranges, count: int) -> Iterator[str]:
     """Yield lines about the errors and the search, and warnings."""
     for name, rmse in found.rmse.items():
         yield f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}"

@@ -10,10 +10,19 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, StrictBool, StrictInt, WithJsonSchema
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StrictBool,
+    StrictInt,
+    WithJsonSchema,
+    model_validator,
+)
 
 from harvestgym.core.config import INT32, Hard, History, Strict, require_one_of, validate
-from harvestgym.core.errors import mismatch
+from harvestgym.core.errors import mismatch, require
 from harvestgym.core.pytree import WIDE
 from harvestgym.core.risk import Risk
 
@@ -72,6 +81,12 @@ class ComponentSpec(Strict):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     kind: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_name(cls, given: Any) -> Any:
+        require(not isinstance(given, str), "", "a mapping", repr(given), repr({"kind": given}))
+        return given
 
 
 class FarmerSpec(ComponentSpec):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harvestgym.core.errors import ConfigError, mismatch, require
+from harvestgym.core.errors import ConfigError, check_name, mismatch, require
 
 from .analysis.reference_points import ReferencePoint, find_reference_point
 from .growth import GrowthLaw
@@ -151,8 +151,8 @@ class StockFit(NamedTuple):
         return ends
 
 
-def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFit:
-    """Fit Schaefer's, Fox's and Pella and Tomlinson's law to a stock, and return the one with the smallest AICc.
+def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike, law: str | None = None) -> StockFit:
+    """Fit Schaefer's, Fox's and Pella and Tomlinson's law to a stock, and return one, or that with the smallest AICc.
 
     The longest run of years without a gap is used; of two equally long runs, the later one.
 
@@ -160,19 +160,20 @@ def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFi
         years: (n,), ascending.
         biomass: biomass at the start of each year, (n,), NaN if unknown.
         catch: catch of each year, (n,), in the same unit, NaN if unknown.
+        law: the law to return, such as "logistic"; by default, the one with the smallest AICc.
 
     Raises:
         RefusedStockError: with the number of the first rule that the table violates.
-        ConfigError: if the columns differ in length, or years are not ascending integers.
+        ConfigError: for an unknown law, if the columns differ in length, or years are not ascending integers.
     """
+    laws = [model for model in STOCK_GROWTH if model != RANDOM_WALK]
+    check_name("law", law or laws[0], laws)
     run = _, x, c = _find_run(*(np.asarray(column, np.float64) for column in (years, biomass, catch)))
     _check_amounts(x, c)
     fits = {model: _fit_model(model, x / x.max(), c / x.max()) for model in STOCK_GROWTH}
-    edge = {
-        model: np.isclose(_transform(model, BOUNDS), fits[model][0][:, None], rtol=0, atol=ON_BOUND) for model in fits
-    }
-    inside = [model for model in STOCK_GROWTH if model != RANDOM_WALK and not edge[model].any()]
-    if not inside:
+    edge = {m: np.isclose(_transform(m, BOUNDS), fits[m][0][:, None], rtol=0, atol=ON_BOUND) for m in laws}
+    inside = [model for model in laws if not edge[model].any()]
+    if not inside or law not in (None, *inside):
         ranges = ", ".join(f"{name} from {low:g} to {high:g}" for name, (low, high) in BOUNDS.items())
         raise RefusedStockError(5, f"an optimum between the bounds ({ranges}; K in largest biomasses)", "none")
     aicc = {}
@@ -180,7 +181,7 @@ def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFi
         (point, nll), n = fits[model], len(x) - 1
         k = len(point) + 1  # sigma is a parameter, too
         aicc[model] = 2 * nll + 2 * k * n / (n - k - 1)
-    law = min(inside, key=aicc.__getitem__)
+    law = law or min(inside, key=aicc.__getitem__)
     gain = aicc[RANDOM_WALK] - aicc[law]
     if not gain >= MIN_GAIN:
         expected = f"an AICc at least {MIN_GAIN:g} below that of a random walk"

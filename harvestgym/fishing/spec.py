@@ -68,7 +68,7 @@ StockStart = Stock | tuple[Stock, Stock]
 """The initial stock, or two stocks between which it is drawn for each episode."""
 
 ENTRIES: dict[tuple[ProblemKind, ...], str] = {
-    ("harvest",): "price final_price cost quota_error order control assessment_interval catch_constraint",
+    ("harvest",): "price final_price cost unit quota_error order control assessment_interval catch_constraint",
     ("recovery", "driver"): "benefit satiation exponent loss",
     ("harvest", "recovery"): "vary drift stock stocks",
     ("driver",): "effect rise shows_driver",
@@ -110,6 +110,7 @@ class FishingSpec(Exact):
     scale: Scale = "symmetric"
     control: Control = "quota"
     levels: LevelCount = 0
+    unit: str = Field("", description="the unit of biomass and catches, such as t, for text and pictures")
     price: float = Field(1.0, ge=0, le=MAX_BIOMASS)
     final_price: float | None = Field(None, ge=0, le=MAX_BIOMASS, description="price at truncation; else, `price`")
     cost: float = Field(0.0, ge=0, le=MAX_BIOMASS)
@@ -202,7 +203,7 @@ def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     _check_entries(spec, law, where)
     bound = 2 * float(law.capacity) if spec.bound is None else spec.bound
     seen = law.seen + spec.shows_driver + spec.shows_year
-    units = Units(bound, law.targets, seen, spec.scale, spec.control, spec.levels)
+    units = Units(bound, law.targets, seen, spec.scale, spec.control, spec.levels, spec.unit)
     params = _build_params(spec, law, where, parts)
     model = MODELS[spec.problem]
     shared = [field.name for field in dataclasses.fields(model) if field.name in FishingSpec.model_fields]

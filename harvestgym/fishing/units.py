@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import gymnasium
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import ArrayLike
 from pydantic import AfterValidator, Field
 
 from harvestgym.core.checks import Checked
+from harvestgym.core.view.tables import write_number
 
 Scale = Literal["symmetric", "natural"]
 Control = Literal["quota", "rate"]
@@ -41,6 +43,7 @@ class Units(Checked):
         control: "quota", a catch in biomass, at most `bound`; or "rate", a fraction of the stock, at most 1.
         levels: 0 for a continuous action, otherwise the number of choices, evenly spaced from 0 to half the bound
             (the carrying capacity) or to a rate of 1, both ends included.
+        unit: the unit of biomass and catches, such as "t"; empty if unknown.
     """
 
     bound: Annotated[float, Field(gt=0)] = 2.0
@@ -49,6 +52,11 @@ class Units(Checked):
     scale: Scale = "symmetric"
     control: Control = "quota"
     levels: LevelCount = 0
+    unit: str = field(default="", compare=False)
+
+    def say(self, amounts: ArrayLike, digits: int = 4) -> str:
+        """Return amounts of biomass with their unit."""
+        return " ".join([*(write_number(amount, digits) for amount in np.ravel(amounts)), self.unit]).rstrip()
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:

@@ -95,7 +95,7 @@ def make_stock_entries(name: str) -> dict[str, Any]:
     shape = {"theta": stock.theta} if stock.law == "pella-tomlinson" else {}
     growth: dict[str, Any] = {"law": {"kind": stock.law, "r": stock.r, "K": stock.K} | shape}
     growth |= {"noise": {"kind": "median-lognormal", "sigma": stock.sigma}, "correlation": stock.correlation}
-    return growth | {"price": 1 / stock.msy, "start": stock.start}
+    return growth | {"price": 1 / stock.msy, "start": stock.start, "unit": "t"}
 
 
 def make_context_entries() -> dict[str, Any]:

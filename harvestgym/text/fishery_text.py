@@ -43,9 +43,9 @@ class FisheryText(TextView):
         return "add" if self.session.protects else "take" if self.units.control == "rate" else "quota"
 
     def list_orders(self) -> list[tuple[str, str]]:
-        most, targets = float(self.session.choices[-1]), self.units.targets
+        most, targets = self.units.say(self.session.choices[-1]), self.units.targets
         form = " ".join(["AMOUNT" if targets == 1 else f"AMOUNT{i + 1}" for i in range(targets)])
-        end = "of the stock, from 0 to 100 %" if self.verb == "take" else f"from 0 to {write_number(most)}"
+        end = "of the stock, from 0 to 100 %" if self.verb == "take" else f"from 0 to {most}"
         levels = f", in {len(self.session.choices)} steps" if self.units.levels else ""
         return [(f"{self.verb} {form}", f"{self.session.question}, {end}{levels}; it is kept until it is changed")]
 
@@ -75,27 +75,25 @@ class FisheryText(TextView):
     def queue(self, line: str) -> list[str]:
         phrase = split_phrase(line)
         known = {*DECISION_VERBS[self.verb], *name_stocks(self.session.env), *FILLERS, "stock", "stocks", "share"}
-        if unread := [word for word in phrase.words if word not in known]:
+        if unread := [word for word in phrase.words if word not in known | {self.units.unit.lower()}]:
             raise mismatch(repr(line), self.list_orders()[0][0], f"{unread[0]!r}; {self._try()}")
         most, targets = float(self.session.choices[-1]), self.units.targets
         parts = zip(phrase.amounts, cycle(self._list_wholes()))
         amounts = [a.number / 100 * whole if a.unit == "%" else a.number for a, whole in parts]
-        units = ("", "%") if self.verb in ("quota", "take") else ("",)
-        wrong = any(a.unit not in units or (a.unit and a.number > 100) for a in phrase.amounts)
+        units = ("", self.units.unit, "%") if self.verb in ("quota", "take") else ("",)
+        wrong = any(a.unit not in units or (a.unit == "%" and a.number > 100) for a in phrase.amounts)
         wrong = wrong or any(not 0 <= amount <= most * (1 + 1e-6) for amount in amounts)
         if wrong or len(amounts) != targets:
             ends = f"from 0 to {write_number(most)}" + " (or in % of the stock)" * ("%" in units)
             got = ", ".join(f"{a.number:g}{a.unit}" for a in phrase.amounts) or "nothing"
             near = [] if wrong else [*amounts, *amounts[-1:] * targets][:targets]
             raise mismatch(repr(line), f"{targets} number{'s' * (targets > 1)} {ends}", f"{got}; {self._try(near)}")
-        if self.units.levels:
-            near = [self._find_choice(amount) for amount in amounts]
-            if not np.allclose(near, amounts, rtol=1e-3, atol=1e-6 * most):
-                got = " ".join(f"{a:g}" for a in amounts)
-                raise mismatch(repr(line), "an offered amount", f"{got}; try: {self._say(near)}")
-            amounts = near
-        self.amounts, self.changed = amounts, True
-        return [self._say(amounts)]
+        near = [self._find_choice(amount) for amount in amounts]
+        if not np.allclose(near, amounts, rtol=1e-3, atol=1e-6 * most):
+            got = " ".join(f"{a:g}" for a in amounts)
+            raise mismatch(repr(line), "an offered amount", f"{got}; try: {self._say(near)}")
+        self.amounts, self.changed = near, True
+        return [self._say(near)]
 
     def _try(self, near: list[float] | None = None) -> str:
         return f"try: {self._say(near) if near else self.list_examples()[0]}"
@@ -124,7 +122,7 @@ class FisheryText(TextView):
 
     def describe(self, digits: int = 4) -> str:
         session = self.session
-        known = ", ".join(f"{name} {write_number(q.values, digits)}" for name, q in self.list_quantities().items())
+        known = ", ".join(f"{name} {self.units.say(q.values, digits)}" for name, q in self.list_quantities().items())
         text = f"Year {session.steps} of {session.longest}. Survey: {known}."
         if session.steps:
             text += f"{'' if session.protects else self._say_catch()} {self._say(self.amounts)} is kept."
@@ -136,4 +134,4 @@ class FisheryText(TextView):
         return self.session.total
 
     def _say_catch(self) -> str:
-        return f" Caught last year: {' '.join(map(write_number, np.ravel(self.session.last['catch'])))}."
+        return f" Caught last year: {self.units.say(self.session.last['catch'])}."

@@ -129,7 +129,17 @@ def test_bad_actions_are_refused_and_change_nothing(farms: ParallelEnv) -> None:
     assert infos["farm_1"]["water left#L"] == 80.0
 
 
+def test_there_may_be_any_number_of_neighbours() -> None:
+    env = make_parallel("farm/shared-water-v0", farms=6)
+    assert env.possible_agents == [f"farm_{i}" for i in range(6)] and env.core.quota == 450
+    first, fifth, second = (env.core.models[i].params for i in (0, 4, 1))
+    depths = [np.asarray(one.fields[0].entities[1].wilting_point) for one in (first, fifth, second)]
+    assert depths[0] == depths[1] != depths[2]
+
+
 def test_mistakes_are_refused() -> None:
+    with pytest.raises(ConfigError, match="farms: expected an integer, 1 or more, got 0"):
+        make_parallel("farm/shared-water-v0", farms=0)
     with pytest.raises(ConfigError, match="environment: .*'farm/shared-waters-v0'; try 'farm/shared-water-v0'"):
         make_parallel("farm/shared-waters-v0")
     with pytest.raises(ConfigError, match="quota: expected a positive number of litres, got 0"):

@@ -239,6 +239,8 @@ def test_names_of_columns_of_a_stock_may_have_capitals(tmp_path: Path) -> None:
     columns = {"Year": stock["years"], "Biomass": stock["biomass"], "CATCH": stock["catch"]}
     found = calibrate_table("fishing/logistic-v0", write(tmp_path / "cod.csv", columns), {})
     assert "law: fox" in found.notes[0]
+    chosen = calibrate_table("fishing/logistic-v0", write(tmp_path / "cod.csv", columns), {}, "logistic")
+    assert "law: logistic" in chosen.notes[0] and "kind: logistic" in chosen.file
     table = write(tmp_path / "kg.csv", {"Year": stock["years"], "kg": stock["biomass"]})
     with pytest.raises(ConfigError, match="columns year, biomass and catch, got Year, kg, without .*; try SPiCT"):
         calibrate_table("fishing/logistic-v0", table, {})

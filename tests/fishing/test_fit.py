@@ -169,9 +169,16 @@ def test_every_rule_refuses_its_case(case: str) -> None:
     assert caught.value.rule == rule and f"rule {rule}" in str(caught.value)
 
 
+def test_a_law_may_be_chosen() -> None:
+    best, other = (fit_stock(**fish("fox", 0), law=law) for law in (None, "logistic"))
+    assert (best.law, other.law) == ("fox", "logistic") and best.aicc == other.aicc
+    assert other.reference_point.catch == pytest.approx(best.msy["logistic"], rel=1e-5)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({"law": "foxx"}, "law: .*got 'foxx'; try 'fox'"),
         ({"years": np.arange(40)[::-1]}, "ascending integers"),
         ({"years": np.arange(40) + 0.5}, "ascending integers"),
         ({"catch": np.ones(39)}, "same length"),

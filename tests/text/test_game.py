@@ -134,11 +134,13 @@ def test_rules_name_the_scale_of_water_and_the_stocks(games: dict[str, TextGame]
 def test_a_quota_is_no_effort_and_percentages_are_of_the_survey() -> None:
     """Words of other fisheries are refused, hints are a few per cent of the stock, and large numbers are in full."""
     game = TextGame("fishing/us-stock-v0")
-    survey = float(re.search(r"Survey: stock (\d+)\.", game.reset(0))[1])  # type: ignore[index]
+    survey = float(re.search(r"Survey: stock (\d+) t\.", game.reset(0))[1])  # type: ignore[index]
     for slip in ("effort 0.3", "rate 0.1", "add 5", "quota msy", "take 120 %"):
         reply = game.step(slip)
         hint = float(re.search(r"try: quota (\d+)", reply.text)[1])  # type: ignore[index]
         assert not reply.info["queued"] and hint == pytest.approx(0.05 * survey, rel=0.06)
+    assert "from 0 to 300294 t" in game.rules() or "from 0 to 300300 t" in game.rules()
+    assert game.step("quota 3000 t").info["queued"] == ["quota 3000"]
     for order in ("take 20 %", "quota 20 percent"):
         (queued,) = game.step(order).info["queued"]
         assert float(queued.split()[1]) == pytest.approx(0.2 * survey, rel=1e-3)

@@ -235,5 +235,6 @@ def build_farm_model(
 
 def _rebuild(thing: Any, base: type, where: str) -> Any:
     """Return a farmer, rule or term with its parameters checked and converted to the engine's types."""
-    require(isinstance(thing, base), where, f"a {base.__name__}, such as one from harvestgym.farm", repr(thing))
+    hint = f"{thing}(), with `from harvestgym.farm import {thing}`" if isinstance(thing, str) else ""
+    require(isinstance(thing, base), where, f"a {base.__name__}, such as one from harvestgym.farm", repr(thing), hint)
     return build_params(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

@@ -161,7 +161,7 @@ def fill_record(record: WeatherTable, most: int) -> WeatherTable:
     lacking = np.isnan(rows[[0, 1, 5]]).reshape(len(NEEDED), -1, YEAR).sum(axis=2).max(axis=0)
     years = longest_run([year for year, count in zip(whole, lacking, strict=True) if count <= most])
     expected = f"a calendar year with at most {most} missing days each of Tmin, Tmax and Rain"
-    require(years, record.name, expected, "none", "a larger fill, or another station")
+    require(years, record.name, expected, "none", "a larger fill, another station, or docs/weather.md")
     chosen = record.of_years(years)
     return replace(chosen, days=Day(*map(_frozen, fill_days(np.stack(chosen.days).astype(float)))))
 

@@ -197,7 +197,7 @@ def _return_chart(env: FishingModel, past: Record) -> Chart:
 
 
 def _unit(env: FishingModel) -> str:
-    return "in the unit of K" if abs(find_levels(env).capacity - 1) < 1e-6 else "biomass"
+    return env.units.unit or ("in the unit of K" if abs(find_levels(env).capacity - 1) < 1e-6 else "biomass")
 
 
 def _without_start(values: np.ndarray) -> np.ndarray:
@@ -245,7 +245,8 @@ def _change_charts(env: FishingModel, past: Record) -> list[Chart]:
 def _describe_year(env: FishingModel, past: Record, step: int) -> Words:
     lines = ["the fishery begins"] if not step else _describe_action(env, past)
     lines += [say_event(e) for e in find_events(env, past, max(step - 1, 0), step) if e.severity == LOSS]
-    lines += [f"the survey shows {join_numbers(past['seen'][-1])}", _describe_stock(env, past)]
+    lines.append(f"the survey shows {join_numbers(past['seen'][-1])} {env.units.unit}".rstrip())
+    lines.append(_describe_stock(env, past))
     lines.append(f"reward {past['reward'][-1]:+.3f}, since the start {past['reward'][1:].sum():.2f}")
     return Words("This year", tuple(lines))
 
@@ -254,9 +255,10 @@ def _describe_action(env: FishingModel, past: Record) -> list[str]:
     asked = join_numbers(find_requests(env, past)[-1])
     if isinstance(env, RecoveryModel):
         return [f"done: A = {asked}"]
-    unit = "a share of" if env.units.control == "rate" else "a catch of"
+    allowed = f"a share of {asked}" if env.units.control == "rate" else f"a catch of {asked} {env.units.unit}"
     caught, share = join_numbers(past["catch"][-1]), join_numbers(100 * past["rate"][-1], "{:.0f} %")
-    return [f"allowed: {unit} {asked}", f"caught: {caught}", f"that is {share} of the stock"]
+    lines = f"allowed: {allowed}", f"caught: {caught} {env.units.unit}", f"that is {share} of the stock"
+    return [line.rstrip() for line in lines]
 
 
 def _describe_stock(env: FishingModel, past: Record) -> str:

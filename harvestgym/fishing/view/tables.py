@@ -11,7 +11,7 @@ import numpy as np
 
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.events import Event
-from harvestgym.core.view.tables import Table, describe_range, make_fields_table, make_spaces_table, write_number
+from harvestgym.core.view.tables import Table, describe_range, make_fields_table, make_spaces_table
 from harvestgym.core.view.timeline import Record, Timeline, Track, name_parts
 from harvestgym.core.yaml_io import read_file
 from harvestgym.fishing.analysis.reference_points import find_reference_point
@@ -30,8 +30,8 @@ SCALES = {"symmetric": "symmetric (as -1 to 1)", "natural": "natural (as it is)"
 """The scales of actions and observations, explained."""
 
 
-UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
-"""Units for fisheries with a capacity of 1; in other fisheries, biomass has no unit."""
+UNITS = {"stock": "", "biomass": "", "catch": "/year"}
+"""The ends of units, after that of biomass: the file's, or K if it is 1; otherwise there is no unit."""
 
 TRACK_DOCS: dict[str, str] = read_file(Path(__file__).with_name("tracks.yaml"))
 """The meaning of each variable that is shown, by its name in the record."""
@@ -51,8 +51,9 @@ def say_goal(env: FishingModel) -> tuple[str, ...]:
     if not isinstance(env, RecoveryModel):
         price, cost, final = (float(np.mean(getattr(params, name))) for name in ("price", "cost", "final_price"))
         effort = f", minus {cost:g} per unit of effort" if cost else ""
-        left = f" The stock that remains at the end is paid at {final:g} per unit." if final else ""
-        worth = f"The score is the sum of the catches of all years, at {price:g} per unit{effort}.{left}"
+        unit = env.units.unit or "unit"
+        left = f" The stock that remains at the end is paid at {final:g} per {unit}." if final else ""
+        worth = f"The score is the sum of the catches of all years, at {price:g} per {unit}{effort}.{left}"
     floor = float(np.min(params.collapse))
     early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
     ends = f"The fishery has {int(params.horizon)} years{early}."
@@ -66,7 +67,7 @@ def _callables(env: FishingModel) -> Table:
     rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
     if not isinstance(env, RecoveryModel):
         point, stocks = find_reference_point(env.params.law), env.params.law.targets
-        msy, b_msy = write_number(point.catch * stocks), write_number(point.stock * stocks)
+        msy, b_msy = env.units.say(point.catch * stocks), env.units.say(point.stock * stocks)
         sums = f"MSY {msy}, B_MSY {b_msy}" + " over all stocks" * (stocks > 1)
         rates = f"U_MSY {point.rate:.4g}, F_MSY {float(find_effort(point.rate)):.4g}"
         rows.append(("reference points", qualify(env, "no noise"), f"{sums}, {rates}"))
@@ -75,12 +76,12 @@ def _callables(env: FishingModel) -> Table:
 
 def _spaces(env: FishingModel) -> Table:
     units = env.units
-    rate = ("share of the stock to catch", 1.0)
-    what, high = rate if units.control == "rate" else ("catch to allow", units.bound)
+    quota = "catch to allow", units.say(units.bound)
+    what, high = ("share of the stock to catch", "1") if units.control == "rate" else quota
     if isinstance(env, RecoveryModel):
         what = f"{env.meaning}, at a cost of A**{float(cast(Any, env.params).exponent):g}"
     scale = f"{units.levels} levels" if units.levels else SCALES[units.scale]
-    action = f"{what}, from 0 to {high:g}, {scale}; one for each target"
+    action = f"{what}, from 0 to {high}, {scale}; one for each target"
     return make_spaces_table(
         env, action, f"observed biomass in the unit of K, from 0 to {units.bound:g}, {SCALES[units.scale]}"
     )
@@ -135,7 +136,8 @@ def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
     surveyed = record["seen"][:, : values[0].size].reshape(values.shape) if name == watched else None
     shown = {"catch", "rate", *(["driver"] if isinstance(env, DriverModel) and env.shows_driver else [])}
     known = surveyed is not None or name in shown
-    unit = UNITS.get(name, "") if abs(find_levels(env).stock.get("K", np.nan) - 1) < 1e-6 else ""
+    unit = env.units.unit or "K" * (abs(find_levels(env).stock.get("K", np.nan) - 1) < 1e-6)
+    unit = f"{unit}{UNITS[name]}" if unit and name in UNITS else ""
     return Track(name, "fishery", name, unit, TRACK_DOCS[name], parts, {}, np.full(values.shape, known), surveyed)
 
 

@@ -98,6 +98,7 @@ PARTS = [
     ({"entities": {5: "lille"}}, "entities: expected a known entity, got '5'"),
     ({"entities": {"Soil-0": 5}}, "entities > 1 > 1: expected a string, or a mapping {name: value}, got 5"),
     ({"entities": {"Soil-0": {"extends": ["clay"]}}}, "Soil set: expected a known name, got ['clay']; try 'clay'"),
+    ({"farmers": ["Basic"]}, "farmers > 0: expected a mapping, got 'Basic'; try {'kind': 'Basic'}"),
     ({"rules": [1]}, "rules: expected a mapping {name: value}, got [1]"),
     ({"fields": {"Field-0": {"entities": [["Weather", "seattle"], ["Plant", "bean"]]}}},
      "fields > Field-0: Plant-0: expected one Ground on its field, got 0; try adding a Soil to its"),

@@ -186,6 +186,7 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
         ({"fields": [3]}, "fields > 0: expected a Field, got 3"),
         ({"fields": []}, "fields: "),
         ({"farmers": [3]}, "farmers > 0: expected a Farmer, such as"),
+        ({"farmers": ["BasicFarmer"]}, r"got 'BasicFarmer'; try BasicFarmer\(\), with `from harvestgym.farm import"),
         ({"farmers": BasicFarmer()}, "farmers: expected a list, "),
         ({"fields": pond()}, "fields: expected a list, "),
         ({"rules": {}}, "rules: expected an object of the class BasicRule"),

@@ -63,7 +63,8 @@ def test_a_file_without_any_value_of_a_column_is_reported(tmp_path: Path) -> Non
                             for line in files.write_dssat(DAYS).splitlines(keepends=True)))  # fmt: skip
     said = run_command("show", str(path))
     assert "gap: no Rain on 730 of 730 days" in said and "of rain a year" not in said
-    assert "got none; try a larger fill" in run_command("show", str(path), "--fill", "100", code=2)
+    said = run_command("show", str(path), "--fill", "100", code=2)
+    assert "got none; try a larger fill, another station, or docs/weather.md" in said
 
 
 def test_a_picture_is_drawn_and_gaps_are_filled(gappy: Path, tmp_path: Path) -> None:

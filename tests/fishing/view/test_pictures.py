@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Chart, Map, Scene, Words
 from harvestgym.evaluate.record import record_episode
 from harvestgym.fishing import FishingEnv, control
 from harvestgym.fishing.analysis.dynamic_programming import find_optimum
 from harvestgym.fishing.analysis.reference_points import find_fixed_points, find_folds, find_reference_point
-from harvestgym.fishing.family import make, scene
+from harvestgym.fishing.family import make, scene, timeline
 from harvestgym.fishing.view.scene import COHORT_YEARS
 from harvestgym.gym.env import GymEnv
 from harvestgym.render.canvas import to_rgb
@@ -104,6 +105,19 @@ def test_charts_draw_the_record_and_the_theory() -> None:
     assert f"{record['biomass'][9]:.2f} K" in words_of(seen) and f"caught: {record['catch'][9, 0]:.2f}" in words_of(
         seen
     )
+
+
+def test_the_unit_of_a_file_is_shown() -> None:
+    env = make("logistic-survey-v0", Tmax=20, unit="t")
+    record = made_up(env)
+    seen, shown = scene(env, record, 9), {track.name: track.unit for track in timeline(env, record).tracks}
+    assert chart(seen, "Stock").unit == chart(seen, "Catch").unit == "t"
+    assert f"caught: {record['catch'][9, 0]:.2f} t\n" in words_of(seen)
+    assert f"the survey shows {record['seen'][9, 0]:.2f} t\n" in words_of(seen)
+    assert (shown["biomass"], shown["catch"], shown["rate"]) == ("t", "t/year", "")
+    assert env == make("logistic-survey-v0", Tmax=20), "the same compiled programs"
+    with pytest.raises(ConfigError, match="unit: expected none, because it has no effect in problem 'recovery'"):
+        make("recovery-ricker-v0", unit="t")
 
 
 def test_who_follows_the_optimum_takes_what_the_optimum_would_take() -> None:
