@@ -44,7 +44,8 @@ def read_dates(name: str, cells: Mapping[str, Sequence[Any]]) -> list[datetime.d
         date = _parse_date(text)
         if date is None:
             got = repr(text) + f", but {text[:4]} has no day 366" * text.endswith("-366")
-            raise mismatch(place, "a date, YYYY-MM-DD or YYYY-DDD", got, "another date format, or removing the row")
+            expected, hint = "a date, YYYY-MM-DD, DD.MM.YYYY or YYYY-DDD", "another date format, or removing the row"
+            raise mismatch(place, expected, got, hint)
         if dates and not 0 < (date - dates[-1]).days < LONGEST_GAP:
             raise mismatch(place, f"a day after {dates[-1]}", date, "one row per day, in order")
         dates.append(date)
@@ -74,10 +75,12 @@ def _join_parts(name: str, cells: Mapping[str, Sequence[Any]]) -> Iterator[str]:
 
 
 def _parse_date(text: str) -> datetime.date | None:
-    """Return the date in YYYY-MM-DD, YYYYMMDD, YYYY-DDD, YYYYDDD or YYDDD, where DDD is a day of the year."""
+    """Return the date in YYYY-MM-DD, YYYYMMDD, DD.MM.YYYY, YYYY-DDD, YYYYDDD or YYDDD; DDD is a day of the year."""
     try:
         if found := re.fullmatch(r"(\d{4})([-/]?)(\d\d)\2(\d\d)(?:[T ].*)?", text):
             return datetime.date(int(found[1]), int(found[3]), int(found[4]))
+        if found := re.fullmatch(r"(\d\d?)\.(\d\d?)\.(\d{4})", text):
+            return datetime.date(int(found[3]), int(found[2]), int(found[1]))
         if found := re.fullmatch(r"(\d{4}|\d\d)-?(\d{3})", text):
             year = int(found[1]) + (0 if len(found[1]) == 4 else 2000 if int(found[1]) <= CENTURY else 1900)
             date = datetime.date(year, 1, 1) + datetime.timedelta(int(found[2]) - 1)

@@ -18,7 +18,7 @@ from harvestgym.core.yaml_io import to_line
 from .dates import is_date, is_leap_day, read_dates
 from .estimates import derive_quantities, fill_days, longest_run
 from .formats import OWN, Sheet, parse_number, read_sheet
-from .units import COLUMNS, IGNORE, QUANTITIES, Meaning, guess_unit, parse_meaning
+from .units import COLUMNS, DATE, IGNORE, QUANTITIES, Meaning, guess_unit, parse_meaning
 
 YEAR = 365
 """Days in a farm year: 29 February is left out, so that a day number is the same date every year."""
@@ -229,10 +229,10 @@ def _choose_columns(name: str, sheet: Sheet, columns: Mapping[str, str]) -> tupl
     for column in sheet.cells:
         plain, unit = re.fullmatch(r"(.*?)\s*(?:[(\[](.*)[)\]])?", column, re.DOTALL).groups("")  # pyright: ignore
         text = columns.get(column, sheet.columns.get(plain))
-        if text == "Date" or (text is None and is_date(plain)):
+        if text == DATE or (text is None and is_date(plain)):
             dated.append(column)
         elif text is None and not sheet.format:
-            hint = f"{nearest(plain, [*OWN, 'Date'])}, or columns: {to_line({column: IGNORE})}"
+            hint = f"{nearest(plain, [*OWN, DATE])}, or columns: {to_line({column: IGNORE})}"
             raise mismatch(name, "a known column", f"{column!r}{hint}")
         elif text not in (None, IGNORE):
             meanings[column] = parse_meaning(text, f"{name}: column {column!r}", "" if column in columns else unit)

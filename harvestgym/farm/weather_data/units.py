@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import check_name, mismatch
+from harvestgym.core.errors import check_name, mismatch, unknown
 from harvestgym.core.yaml_io import read_file
 
 
@@ -34,7 +34,9 @@ QUANTITIES = {name: Column(name, **of) for name, of in KNOWN["quantities"].items
 COLUMNS = tuple(QUANTITIES.values())[:6]
 """The columns of a weather table, in the order of `Day`."""
 
-IGNORE = "ignore"
+DATE, IGNORE = "Date", "ignore"
+"""The meanings of columns without a quantity: the dates, and columns that are not read."""
+
 MEANING = re.compile(r"(\w+)(?: (?!at )(.+?))?(?: at (\d+\.?\d*) m)?")
 
 
@@ -58,8 +60,8 @@ class Meaning(NamedTuple):
 def parse_meaning(text: str, where: str, unit: str = "") -> Meaning:
     """Read a meaning such as `U km/h at 10 m`; `unit` replaces its unit. Raises ConfigError if it is unknown."""
     found = MEANING.fullmatch(text.strip())
-    check_name("quantity", found[1] if found else text, QUANTITIES, where)
-    assert found is not None
+    if found is None or found[1] not in QUANTITIES:
+        raise unknown("quantity", found[1] if found else text, (*QUANTITIES, DATE, IGNORE), where)
     stated = MEANING.fullmatch(f"{found[1]} {unit}".strip()) or found
     quantity, unit = QUANTITIES[found[1]], stated[2] or found[2]
     unit, height = KNOWN["spellings"].get(unit, unit) or quantity.unit, float(stated[3] or found[3] or 2)
