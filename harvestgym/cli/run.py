@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -226,7 +227,7 @@ def calibrate(
         check_folder("--out", out)
         for path in files.values():
             check_new(path)
-    options: dict[str, Any] = {"policy": policy, "seasons": seasons, "seed": seed}
+    options: dict[str, Any] = {"policy": policy, "seasons": seasons, "seed": seed, "say": partial(typer.echo, err=True)}
     options |= {"start": start.toordinal()} if start is not None else {}
     with progress_bars() as start_bar:
         start_bar(f"fitting {id}", None, COMPILING)
