@@ -90,17 +90,16 @@ def score(
     ] = "expert",
     episodes: Annotated[
         int | None,
-        typer.Option(min=2, help="number of held-out seasons; default: the number used for the reference scores"),
+        typer.Option(min=2, help="number of held-out episodes; default: the number used for the reference scores"),
     ] = None,
     allow: Allow = None,
 ) -> None:
-    """Score a policy on held-out seasons; doing nothing scores 0 and the best known policy scores 1."""
+    """Score a policy on held-out episodes; doing nothing scores 0 and the best known policy scores 1."""
     from harvestgym.evaluate.score import score as score_policy
 
     with progress_bars() as start_bar:
         found = score_policy(id, policy, episodes, start_bar(f"{policy} on {id}", episodes, COMPILING))
-    print_table(found.to_table())
-    typer.echo("Unlike in `harvestgym suite`, `best` may gain less than 1 %, over more seasons (docs/heldout.md)")
+    print_result(found)
 
 
 @group.command("suite")
@@ -115,14 +114,15 @@ def score_on_suite(
     num_cpus: NumCpus = 1,
     allow: Allow = None,
 ) -> None:
-    """List the core suite, or score a policy on its frozen test seasons; the best known policies score 1."""
+    """List the core suite, or score a policy on its frozen test episodes; the best known policies score 1."""
+    from harvestgym.evaluate.score import BEST
     from harvestgym.evaluate.suite import list_anchors, make_cases, run_suite
     from harvestgym.sweep.batches import EngineOptions
 
     if policy is None:
         require(not (ids or out or name or work), "--policy", "a policy", "none", "--policy expert")
         print_table(list_anchors())
-        typer.echo("`harvestgym score` runs more seasons, and its `best` may gain less than 1 % (docs/heldout.md)")
+        typer.echo(BEST)
         return
     if out is not None:
         check_new(check_suffix(out, ".json"))

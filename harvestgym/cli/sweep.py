@@ -76,7 +76,7 @@ def run_sweep(
             found = find_status(out)
             typer.echo(f"interrupted: {found.done} of {found.total} cases are done; run it again to continue", err=True)
             raise typer.Exit(130) from None
-    _print_report(report, out)
+    _print_report(report, out, set().union(*(case.shown for case in cases)))
 
 
 @group.command("status")
@@ -114,14 +114,15 @@ def _print_plan(cases: Sequence[EpisodeCase], out: Path | None) -> None:
         typer.echo(f"{done} of {len(cases)} cases are done in {out}")
 
 
-def _print_report(report: SweepReport, out: Path) -> None:
-    """Print and draw a summary of the rows, and list the failures."""
+def _print_report(report: SweepReport, out: Path, shown: set[str]) -> None:
+    """Print and draw a summary of the rows by the labels in `shown`, and list the failures."""
     from harvestgym.evaluate.sweep_summary import draw_summary, make_summary_table
     from harvestgym.sweep.result_folder import read, read_labels
 
     done = report.total - len(report.failures)
     if done:
         rows, labels = read(out), read_labels(out)
+        rows = rows.select([name for name in rows.column_names if name in shown or name not in labels])
         print_table(make_summary_table(rows, labels, f"{done} cases"))
         if find_spec("matplotlib") is not None:
             draw_summary(rows, labels, out / SUMMARY)

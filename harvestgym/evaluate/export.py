@@ -66,6 +66,11 @@ class RecordedEpisode(NamedTuple):
             return found
         return replace(found, notes=(*map(": ".join, self.result.to_table().rows), *self.result.describe()))
 
+    @property
+    def flows(self) -> Record:
+        """The water and nutrients that enter and leave each plot of a farm in each step; empty for other families."""
+        return registry.family_function(self.id, "flows", lambda *_: {})(self.env, self.record, self.seed)
+
     def picture(self, step: int = -1, width: int = 960) -> Image.Image:
         """Draw one step as a picture, by default the last step."""
         from PIL import Image
@@ -167,7 +172,7 @@ class Exporter:
             self.out.mkdir(parents=True, exist_ok=True)
             table, picture = (self.out / f"{episode.stem}{suffix}" for suffix in (".parquet", ".png"))
             episode.figure().savefig(picture, dpi=110)
-            write_record(episode.record, table)
+            write_record({**episode.record, **episode.flows}, table)
             yield from (table, picture)
         if self.html is not None:
             about = registry.headline(episode.id, episode.env)

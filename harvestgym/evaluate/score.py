@@ -1,4 +1,4 @@
-"""The score of a policy on the held-out seasons of an id: 0 for doing nothing, 1 for the best known policy.
+"""The score of a policy on the held-out episodes of an id: 0 for doing nothing, 1 for the best known policy.
 
 The best known policy was found by a search; where no search has been run, it is the expert.
 
@@ -29,12 +29,15 @@ REFERENCE_RETURNS = Path(__file__).with_name("reference_returns.json")
 LEAST_GAP = 1e-3
 """Smallest difference between the returns for scores of 1 and 0 for which a score is defined."""
 
+BEST = "In `harvestgym score`, `best` may gain less than 1 %, unlike in `harvestgym suite` (docs/heldout.md)"
+"""The reason for two best known policies of some ids."""
+
 
 class ReferenceReturn(NamedTuple):
     """Returns of a reference policy on the test split of an id.
 
     Attributes:
-        seasons: number of seasons.
+        seasons: number of episodes.
         mean, low, high: mean return and its 95 % confidence interval.
         cvar10: mean of the worst tenth of the returns; None for the foresight planner.
     """
@@ -48,10 +51,10 @@ class ReferenceReturn(NamedTuple):
 
 @dataclass(frozen=True)
 class PolicyScore(ResultTable):
-    """The result of a policy on held-out seasons of an id.
+    """The result of a policy on held-out episodes of an id.
 
     Attributes:
-        seasons: number of seasons.
+        seasons: number of episodes.
         summary: summary of the returns.
         references: reference points of the id by name.
     """
@@ -69,7 +72,7 @@ class PolicyScore(ResultTable):
 
     def __repr__(self) -> str:
         value = "" if self.value is None else f", score {self.value:z.2f}"
-        what = f"{self.policy} on {self.id}, {self.seasons} seasons"
+        what = f"{self.policy} on {self.id}, {self.seasons} episodes"
         return f"{type(self).__name__}({what}: return {self.summary}{value})"
 
     def to_table(self) -> Table:
@@ -81,8 +84,12 @@ class PolicyScore(ResultTable):
         for name, point in named.items():
             numbers = format_mean(*point[1:4]), _format(point.cvar10, 3), _format(scale_on(self.id, point.mean), 2)
             rows.append((name, *numbers, str(point.seasons)))
-        columns = ("policy", "return (95 % interval)", "CVaR 10 %", "score", "seasons")
-        return Table(f"{self.policy} on {self.id}, held-out seasons", columns, rows)
+        columns = ("policy", "return (95 % interval)", "CVaR 10 %", "score", "episodes")
+        return Table(f"{self.policy} on {self.id}, held-out episodes", columns, rows)
+
+    def describe(self) -> list[str]:
+        """Return a line about the best known policy, for an id that has one."""
+        return [BEST] * ("best" in self.references)
 
 
 def _format(number: float | None, digits: int) -> str:
@@ -120,13 +127,13 @@ def scale_on(id: str, mean: float) -> float | None:
 def score(
     id: str, policy: Any = "expert", episodes: int | None = None, progress: Progress = ignore_progress
 ) -> PolicyScore:
-    """Run a policy on the first held-out seasons of an id's test split, and compare it with references.
+    """Run a policy on the first held-out episodes of an id's test split, and compare it with references.
 
     Args:
         id: a registered id.
         policy: a name or a `module:function` (`find_policy`), a `Policy`, a model with `predict` (SB3), or a function
             from observation to action.
-        episodes: number of seasons; by default the number used for the references, 1,000 or 100.
+        episodes: number of episodes; by default the number used for the references, 1,000 or 100.
         progress: receives the number of finished episodes.
 
     Raises:

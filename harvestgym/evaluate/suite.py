@@ -112,7 +112,7 @@ class SuiteResult(ResultTable):
         counts = {id: str(seasons[RETURN].shape[-1]) for id, seasons in self.seasons.items()}
         rows = [(id, means[id], format_mean(*score), counts[id]) for id, score in self.scores.items()]
         rows += [] if self.total is None else [("total", "", format_mean(*self.total), "")]
-        return Table(f"{self.policy} on the core suite", ("id", "return", "score (95 % interval)", "seasons"), rows)
+        return Table(f"{self.policy} on the core suite", ("id", "return", "score (95 % interval)", "episodes"), rows)
 
     def describe(self) -> list[str]:
         """Return the lines below the table: the ids that were not played, broken limits, and omitted seasons."""
@@ -124,7 +124,7 @@ class SuiteResult(ResultTable):
                     if mean > limit:
                         lines.append(f"{id}: mean {name} {mean:.3g} is over the limit; the score is at most 0")
             if count < item.seasons:
-                lines.append(f"{id}: {count} of {item.seasons} seasons; not the score on the frozen test")
+                lines.append(f"{id}: {count} of {item.seasons} episodes; not the score on the frozen test")
         return lines
 
     def write(self, path: Path) -> None:
@@ -208,7 +208,7 @@ def list_anchors() -> Table:
         item = splits.list_suite()[id]
         means = (f"{round_number(mean):z.4g}" for mean in (anchor.nothing.mean(), anchor.expert, anchor.best.mean()))
         rows.append((id, item.tests, str(item.seasons), *means, anchor.policy))
-    columns = ("id", "tests", "seasons", "nothing", "expert", "best known", "its policy")
+    columns = ("id", "tests", "episodes", "nothing", "expert", "best known", "its policy")
     return Table(f"Core suite, returns on the test side {splits.digest()[:12]}", columns, rows)
 
 

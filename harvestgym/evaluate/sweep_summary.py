@@ -9,13 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harvestgym.core.view.tables import Table, format_value
+from harvestgym.sweep.cases import ROW_COLUMNS
 
 from .statistics import ConfidenceInterval, Summary, estimate_mean, summarise
 
 SEED, RETURN, EPISODE = "seed", "return", "episode"
-ROW_COLUMNS = (EPISODE, RETURN, "length", "terminated", "truncated")
-"""Per-episode columns that the table does not average."""
-
 DIFFERENCE = "minus first, paired (95 %)"
 
 MOST_MEANS = 4

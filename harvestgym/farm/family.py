@@ -1,7 +1,7 @@
 """The farm family: farms from the catalogue and from files, and the functions that every family offers.
 
-The functions of a family are `policies`, `risk`, `summary`, `derive_samples`, `record`, `figure`, `scene`, `timeline`,
-`describe`, `explain`, `explain_policy` and `find_variable`; `registry.family_function` finds them by name.
+The functions of a family are `policies`, `risk`, `summary`, `derive_samples`, `record`, `flows`, `figure`, `scene`,
+`timeline`, `describe`, `explain`, `explain_policy` and `find_variable`; `registry.family_function` finds them by name.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from harvestgym.farm.view.diagnosis import explain as explain
 from harvestgym.farm.view.diagnosis import watch as watch
 from harvestgym.farm.view.events import find_events as find_events
 from harvestgym.farm.view.figure import figure as figure
+from harvestgym.farm.view.recorder import flows as flows
 from harvestgym.farm.view.recorder import record as record
 from harvestgym.farm.view.scene import scene as scene
 from harvestgym.farm.view.timeline import timeline as timeline

@@ -25,6 +25,9 @@ from harvestgym.registry import FARM_SUFFIXES
 SOURCES = (".py", ".yaml", ".csv")
 """Suffixes of those files of the package that affect results."""
 
+ROW_COLUMNS = ("episode", "return", "length", "terminated", "truncated")
+"""The columns of every row, in addition to the labels of its case and the columns of the family."""
+
 CLASS_KEY = "case"
 """The key of the class name in the JSON form of a case."""
 
@@ -103,6 +106,7 @@ class EpisodeCase(SweepCase):
         seed: seed of the first episode; with a split, its index within the seeds of the split.
         episodes: number of episodes.
         split: train or test split of the held-out protocol.
+        groups: the paths of overrides that have a name together, by this name, which is an additional column.
     """
 
     runner: ClassVar[str] = "harvestgym.evaluate.episode_runner:run_episode_cases"
@@ -113,6 +117,7 @@ class EpisodeCase(SweepCase):
     seed: int = Field(default=0, ge=0, le=MAX_SEED)
     episodes: int = Field(default=100, ge=1)
     split: Literal["train", "test"] | None = None
+    groups: dict[str, list[str]] = {}
 
     @property
     def batch_key(self) -> Hashable:
@@ -128,7 +133,16 @@ class EpisodeCase(SweepCase):
     def labels(self) -> dict[str, Any]:
         named: dict[str, Any] = {"id": self.id, "policy": self.policy, "seed": self.seed}
         named |= {} if self.split is None else {"split": self.split}
-        return named | dict(flatten_labels(self.overrides))
+        named |= (changed := dict(flatten_labels(self.overrides)))
+        for name, paths in self.groups.items():
+            values = [changed[path] for path in paths if path in changed]
+            named[name] = values[0] if len(values) == 1 else ", ".join(map(str, values))
+        return named
+
+    @property
+    def shown(self) -> set[str]:
+        """The labels that a summary shows: the name of a group stands for its paths."""
+        return {*self.labels}.difference(*self.groups.values()) | {*self.groups}
 
     @property
     def files(self) -> list[Path]:

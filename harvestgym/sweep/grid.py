@@ -27,7 +27,7 @@ from harvestgym.core.errors import mismatch, require
 from harvestgym.core.yaml_io import read_file
 from harvestgym.registry import FAMILIES, ids, spec
 
-from .cases import EpisodeCase, resolve_name
+from .cases import ROW_COLUMNS, EpisodeCase, flatten_labels, resolve_name
 
 ENTITIES = "entities"
 """The keyword of `make` whose keys are paths."""
@@ -89,15 +89,18 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
     require(file.ids or file.cases, f"{where} > ids or cases", "at least one entry", "none")
     axes = [_make_axis(name, values, f"{where} > overrides > {name}") for name, values in file.overrides.items()]
     changes = [reduce(merge, chosen, {}) for chosen in itertools.product(*axes)]
+    named = {name: values for name, values in file.overrides.items() if isinstance(values, dict)}
+    groups = {name: _list_paths(name, values, f"{where} > overrides") for name, values in named.items()}
 
     def make_case(data: dict[str, Any], where: str) -> EpisodeCase:
         return validate(EpisodeCase, {"episodes": file.episodes, "split": file.split} | data, where)
 
     given = file.seeds
     seeds = given if isinstance(given, list) else range(given.first, given.first + given.count)
-    grid = itertools.product(_expand_ids(file.ids, folder), changes, file.policies, seeds)
+    policies = [resolve_name(policy, folder) for policy in file.policies]
+    grid = itertools.product(_expand_ids(file.ids, folder), changes, policies, seeds)
     found = [
-        make_case({"id": id, "overrides": over, "policy": resolve_name(policy, folder), "seed": seed}, where)
+        make_case({"id": id, "overrides": over, "policy": policy, "seed": seed, "groups": groups}, where)
         for id, over, policy, seed in grid
     ]
     for i, given in enumerate(file.cases):
@@ -121,6 +124,14 @@ def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) 
     require(len(set(lengths.values())) <= 1, where, "lists of the same length, combined entry by entry", lengths)
     rows = zip(*([nest_path(path, value) for value in of_path] for path, of_path in values.items()), strict=True)
     return [reduce(merge, row) for row in rows]
+
+
+def _list_paths(name: str, values: dict[str, list[Any]], where: str) -> list[str]:
+    """Return the labels of the overrides that are given under a name; ConfigError if the name is already a column."""
+    taken = {*EpisodeCase.model_fields, *ROW_COLUMNS}
+    require(name not in taken, where, "a name that is not a column of the results", repr(name))
+    changes = [nest_path(path, value) for path, of_path in values.items() for value in of_path]
+    return list(dict.fromkeys(label for change in changes for label, _ in flatten_labels(change)))
 
 
 def nest_path(path: str, value: Any) -> dict[str, Any]:

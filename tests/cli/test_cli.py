@@ -24,6 +24,7 @@ from harvestgym.cli.console import print_table, progress_bars
 from harvestgym.cli.environments import print_ids
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
+from harvestgym.evaluate.score import BEST
 from harvestgym.evaluate.statistics import format_mean
 from tests.long_form import long
 
@@ -152,11 +153,13 @@ def test_score_prints_the_policy_next_to_its_references() -> None:
     (mine,) = (line for line in table.splitlines() if re.match(r"\W+none ", line))
     assert re.findall(r"-?[\d.]+", mine)[-2:] == ["0.00", "20"]
     assert "reference: expert" in table and "reference: optimum" in table
+    assert "held-out episodes" in table and "season" not in table and BEST not in table  # it has no `best`
 
 
 def test_suite_lists_the_ids_or_scores_a_policy_and_writes_its_result(tmp_path: Path) -> None:
     listed = run_command("suite")
     assert "fishing/driver-v0" in listed and "a hidden driver of growth" in listed and "best known" in listed
+    assert listed.endswith(f"{BEST}\n") and "season" not in listed
     ids, out = ("fishing/driver-v0", "fishing/us-stocks-v0"), tmp_path / "mine.json"
     asked = ("--policy", "none", "--ids", ids[0], "--ids", ids[1])
     text = run_command("suite", *asked, "--name", "idle", "--out", str(out))

@@ -34,6 +34,7 @@ def test_a_sweep_runs_once_and_prints_a_summary(file: Path, tmp_path: Path) -> N
     out = tmp_path / "out"
     code, text = run("run", file, "--out", out)
     assert code == 0 and "4 cases run, 0 found" in text and "return (95 %)" in text and "minus first" in text
+    assert " growth " in text and " r " not in text and {"growth", "r"} < set(read(out).column_names)
     assert (out / "summary.png").stat().st_size > 1000
     assert read(out).num_rows == 4 * 5
     code, text = run("run", "--out", out, file)

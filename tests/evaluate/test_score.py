@@ -10,7 +10,8 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
 from harvestgym.evaluate.run import evaluate_id
-from harvestgym.evaluate.score import list_references, scale_return, score
+from harvestgym.evaluate.score import BEST, PolicyScore, list_references, scale_return, score
+from harvestgym.evaluate.statistics import summarise
 from tests.long_form import long
 
 FARM, FISHERY, LEVELS = "farm/bean-1x1-v0", "fishing/logistic-v0", "fishing/logistic-levels-v0"
@@ -57,10 +58,15 @@ def test_the_table_has_the_policy_and_the_references() -> None:
     names = [row[0] for row in table.rows]
     assert names == ["random", *(f"reference: {name}" for name in list_references(LEVELS))]
     cells = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
-    assert cells["random"]["seasons"] == "10" and cells["random"]["score"] == f"{found.value:.2f}"
+    assert cells["random"]["episodes"] == "10" and cells["random"]["score"] == f"{found.value:.2f}"
     assert (cells["reference: none"]["score"], cells["reference: expert"]["score"]) == ("0.00", "1.00")
     assert cells["reference: foresight"]["CVaR 10 %"] == ""
-    assert "10 seasons" in repr(found) and "reference: expert" in found._repr_html_()
+    assert "10 episodes" in repr(found) and "reference: expert" in found._repr_html_()
+
+
+def test_a_score_explains_the_best_known_policy_where_there_is_one() -> None:
+    for id, lines in ((LEVELS, []), ("fishing/driver-v0", [BEST])):
+        assert PolicyScore(id, "mine", 2, summarise(np.ones(2)), list_references(id)).describe() == lines
 
 
 def test_a_forager_that_earns_nothing_scores_0() -> None:

@@ -17,7 +17,7 @@ from harvestgym.sweep.engine import collect
 CASE = EpisodeCase(id="farm/bean-1x1-v0", overrides={"mode": "fo", "entities": {"Soil-0": "sand"}}, seed=3)
 CHANGES = {
     "id": "farm/corn-1x1-v0", "overrides": {"mode": "po", "soil": "sand"}, "policy": "random", "seed": 4, "episodes": 7,
-    "split": "test",
+    "split": "test", "groups": {"soil": ["entities/Soil-0"]},
 }  # fmt: skip
 
 

@@ -21,8 +21,9 @@ def test_a_grid_is_all_combinations() -> None:
     found = expand({"ids": [BEAN, CORN], "overrides": overrides, "policies": ["expert", "random"], "seeds": seeds})
     assert len(found) == len(set(found)) == 2 * len(depths) * 2 * 2 * len(seeds)
     expected = EpisodeCase(
-        id=CORN, overrides={"entities": {"Soil-0/depth#m": 0.8}, "mode": "po"}, policy="random", seed=5
-    )
+        id=CORN, overrides={"entities": {"Soil-0/depth#m": 0.8}, "mode": "po"}, policy="random", seed=5,
+        groups={"soil depth": ["entities/Soil-0/depth#m"]},
+    )  # fmt: skip
     assert expected in found
 
 
@@ -33,6 +34,18 @@ def test_lists_under_one_name_belong_together() -> None:
         {"entities": {"Weather-0": "lille"}, "rules": {"horizon#day": 100}},
         {"entities": {"Weather-0": "montpellier"}, "rules": {"horizon#day": 200}},
     ]
+
+
+def test_a_name_is_a_column_and_stands_for_its_paths_in_a_summary() -> None:
+    warmer = {"extends": "zaragoza", "warming#°C": 2}
+    climate = {"entities/Weather-0": ["lille", warmer], "rules": [{"horizon#day": 100}, {"horizon#day": 200}]}
+    overrides = {"climate": climate, "depth": {"entities/Soil-0/depth#m": [1]}}
+    first, second = expand({"ids": [BEAN], "overrides": overrides})
+    assert (first.labels["climate"], first.labels["depth"]) == ("lille, 100", 1)
+    assert second.labels["climate"] == '{"extends": "zaragoza", "warming#°C": 2}, 200'
+    assert first.labels["rules/horizon#day"] == 100 and first.labels["entities/Soil-0/depth#m"] == 1
+    assert first.shown == {"id", "policy", "seed", "climate", "depth"}
+    assert EpisodeCase(id=BEAN, overrides={"r": 1}).shown == {"id", "policy", "seed", "r"}
 
 
 def test_a_family_stands_for_its_ids() -> None:
@@ -87,6 +100,7 @@ def test_a_path_is_the_arguments_of_make(path: str, expected: dict[str, Any]) ->
         ({"ids": [BEAN], "overrides": {"a": {"mode": []}}}, "overrides > a > mode: expected at least 1 item"),
         ({"ids": [BEAN], "overrides": {"a": {"b": [1], "c": [1, 2]}}}, "expected lists of the same length"),
         ({"ids": [BEAN], "overrides": {"mode": "fo"}}, "overrides > mode: expected a list"),
+        ({"ids": [BEAN], "overrides": {"return": {"mode": ["fo"]}}}, "not a column of the results, got 'return'"),
         ({"ids": [BEAN], "seeds": {"first": 3}}, "seeds > count: expected a value, got nothing"),
         ({"ids": [BEAN], "seeds": [-1]}, "seed: expected greater than or equal to 0, got -1"),
         ({"ids": ["farm/been-clay-1x1-v1"]}, f"got 'farm/been-clay-1x1-v1'; try '{BEAN}'"),

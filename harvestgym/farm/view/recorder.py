@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from harvestgym.core.autoreset import RunState, split_key, start_episode
+from harvestgym.core.episode import seed_key
+from harvestgym.core.random import key_for
+from harvestgym.core.xla.compilation import jit_quickly
+from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.entities.messages import name_nutrients
 
 
 def record(env: FarmModel, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
@@ -40,6 +48,38 @@ def _orders(env: FarmModel, state: Any, action: Any, params: Any) -> dict[str, A
     orders = env.orders(action)
     due = orders._replace(kind=jnp.where(state.acting, 0, orders.kind))
     return {f"orders/{name}": part for name, part in due._asdict().items()} | {"orders/price": params.score.prices(due)}
+
+
+def flows(env: FarmModel, record: Mapping[str, np.ndarray], seed: int) -> dict[str, np.ndarray]:
+    """Return the flows across the farm's boundary in each step of a record that began with `reset(seed=seed)`.
+
+    The names are `Field-0/water:rain#L` and `Field-0/N:leaching#g`, per plot and positive inwards. A step does not keep
+    its flows, so the recorded orders are carried out again.
+    """
+    orders = Orders(*(jnp.asarray(record[f"orders/{name}"][1:]) for name in Orders._fields))
+    actions = env.make_action(record.get("action/request", np.zeros(1))[1:], orders)
+    out: dict[str, np.ndarray] = {}
+    for field, found in zip(env.fields, _replay(env, seed_key(seed), actions, env.params), strict=True):
+        for name, amounts in found.items():
+            substance, _, flow = name.partition(":")
+            values = np.insert(amounts, 0, 0.0, axis=0)  # nothing flows before the start
+            parts = {f"{name}#{'L' if substance == 'water' else 'g'}": values}
+            if substance == "nutrients":
+                parts = dict(zip(name_nutrients(f"{{}}:{flow}#g"), np.moveaxis(values, 1, 0), strict=True))
+            out |= {f"{field.name}/{part}": of_part for part, of_part in parts.items()}
+    return out
+
+
+@partial(jit_quickly, what="the flows of an episode", static_argnums=0)
+def _replay(env: FarmModel, key: Array, actions: Any, params: Any) -> tuple[dict[str, Array], ...]:
+    def one(run: RunState, action: Any) -> tuple[RunState, Any]:
+        later, now = split_key(run.key)
+        today, passes = key_for(now, "transition"), run.state.acting | (not env.asks)
+        found = env.day(today, run.state, env.orders(action), params)[1].flows
+        after = run._replace(key=later, state=env.transition(today, run.state, action, params))
+        return after, jax.tree.map(lambda flow: jnp.where(passes, flow, 0.0), found)
+
+    return jax.lax.scan(one, start_episode(env, key, params)[0], actions)[1]
 
 
 OF_THE_DAY = ("limiting_factor", "limiting_exponent")
