@@ -179,11 +179,9 @@ def _list_idle(env: FarmModel) -> Iterator[tuple[str, str]]:
 
 def explain_policy(env: FarmModel, name: str) -> list[str]:
     """Return a sentence for each condition of the expert on an amount of water that its soil never or always holds."""
-    if name != "expert" or env.contexts.draws:
-        return []
-    rules = enumerate(env.spec.expert, start=1)
-    where = ((f"rule {i} of the expert ({r.do or f'observe {r.observe}'})", text) for i, r in rules for text in r.when)
-    return [f"{rule}: {said}" for rule, text in where for said in _list_idle_limits(env, text)]
+    rules = enumerate(env.spec.expert if name == "expert" and not env.contexts.draws else (), start=1)
+    named = ((f"rule {i} of the expert ({r.do or f'observe {r.observe}'})", text) for i, r in rules for text in r.when)
+    return [f"{rule}: {said}" for rule, text in named for said in _list_idle_limits(env, text)]
 
 
 def _list_idle_limits(env: FarmModel, condition: str) -> Iterator[str]:

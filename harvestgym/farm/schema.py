@@ -299,6 +299,6 @@ def farm_spec(data: Any, where: str) -> FarmSpec:
     spec = validate(FarmSpec, data, where)
     for i, name in enumerate(spec.fields):
         if name.casefold() != f"field-{i}":
-            expected, hint = f"'Field-{i}' (fields are numbered in order)", "a comment for a name of your own"
-            raise mismatch(f"{where} > fields", expected, repr(name), hint)
+            expected = f"'Field-{i}' (fields are numbered in order)"
+            raise mismatch(f"{where} > fields", expected, repr(name), "a comment for a name of your own")
     return spec.model_copy(update={"fields": {f"Field-{i}": f for i, f in enumerate(spec.fields.values())}})

@@ -74,9 +74,10 @@ def test_a_rule_for_more_or_less_water_than_crops_can_extract_is_noted() -> None
     """Sand holds 60 L at field capacity: a rule for clay would water it every day."""
     sandy = harvestgym.make("farm/corn-1x1-v0", entities={"Soil-0": "sand"})
     (bloom, grow), none = explain_policy(sandy, "expert"), explain_policy(sandy, "none")
-    where = "rule 2 of the expert (Soil-0.watering_discrete): `Soil-0.available_Water#L < 141.6` is almost always true"
-    assert bloom == f"{where}, because a plot holds 22.5 L (wilting point) to 60 L (field capacity)" and not none
-    assert grow.startswith("rule 3 ") and evaluate_id("farm/corn-1x1-v0", "expert", 2, env=sandy).notes[-2:] == (bloom, grow)
+    where = "rule 2 of the expert (Soil-0.watering_discrete): `Soil-0.available_Water#L < 141.6` is almost always"
+    assert bloom == f"{where} true, because a plot holds 22.5 L (wilting point) to 60 L (field capacity)" and not none
+    assert grow.startswith("rule 3 ")
+    assert evaluate_id("farm/corn-1x1-v0", "expert", 2, env=sandy).notes[-2:] == (bloom, grow)
     assert explain_policy(harvestgym.make("farm/corn-1x1-v0", soil="sand"), "expert") == []
 
 

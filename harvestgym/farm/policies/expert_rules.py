@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import Partial
 
-from harvestgym.core.errors import locate_errors, mismatch, require
+from harvestgym.core.errors import locate_errors, require
 from harvestgym.core.policy import Policy
 from harvestgym.farm.engine.actions import ActionRow, ActionTuple
 from harvestgym.farm.engine.formula_compiler import (
@@ -252,9 +252,8 @@ def _list_orders(env: FarmModel, rule: OrderRule) -> tuple[ActionRow, list[Actio
     """Return the row of a rule's action in the farm's action table, and the rule's orders, one for each plot."""
     entity, name = env.names.locate(rule.do or "", "do")
     row = env.actions.row(*entity, name)
-    if not row.action.plot and rule.plot is not None:
-        expected, hint = f"none, because {name} is for the whole field", "an action for plots, such as micro_harvest"
-        raise mismatch("plot", expected, repr(rule.plot), hint)
+    whole, hint = f"none, because {name} is for the whole field", "an action for plots, such as micro_harvest"
+    require(row.action.plot or rule.plot is None, "plot", whole, repr(rule.plot), hint)
     only = {p.key: next(iter(p.choices)) for p in row.allowed if len(p.choices) == 1}
     action, plots = (rule.farmer or env.actions.farmers[row.farmers[0]], *entity, name), [rule.plot]
     if row.action.plot and (isinstance(rule.plot, str) or (rule.plot is None and len(row.plots) == 1)):

@@ -130,8 +130,7 @@ def _avoidable(env: FarmModel, variable: Variable) -> list[bool]:
 
 def _say_weather(env: FarmModel, seasons: int) -> Iterator[str]:
     """Yield a sentence if there are more seasons than recorded years, and one if the climate is warmer."""
-    entities = [entity for field in env.params.fields for entity in field.entities]
-    weathers = [entity for entity in entities if isinstance(entity, Weather)]
+    weathers = [each for field in env.params.fields for each in field.entities if isinstance(each, Weather)]
     records = [each.sky.days for each in weathers if isinstance(each.sky, Replay)]
     years = max((len(days) // YEAR for days in records if np.ptp(days, axis=0).any()), default=seasons)
     if years < seasons:

@@ -44,8 +44,9 @@ def read_dates(name: str, cells: Mapping[str, Sequence[Any]]) -> list[datetime.d
         date = _parse_date(text)
         if date is None:
             got = repr(text) + f", but {text[:4]} has no day 366" * text.endswith("-366")
-            expected, hint = "a date, YYYY-MM-DD, DD.MM.YYYY or YYYY-DDD", "another date format, or removing the row"
-            raise mismatch(place, expected, got, hint)
+            raise mismatch(
+                place, "a date, YYYY-MM-DD, DD.MM.YYYY or YYYY-DDD", got, "another format, or removing the row"
+            )
         if dates and not 0 < (date - dates[-1]).days < LONGEST_GAP:
             raise mismatch(place, f"a day after {dates[-1]}", date, "one row per day, in order")
         dates.append(date)

@@ -24,9 +24,6 @@ from .units import KNOWN, QUANTITIES
 CellColumns = Mapping[str, Sequence[Any]]
 
 
-SEMICOLONS = str.maketrans(";,", ",.")
-"""The conversion of a table with semicolons between cells, and commas or points in numbers, to one with commas."""
-
 END_OF_FILE = " \t\x1a"
 """The characters of a line without content; the last of them ends old DOS files."""
 
@@ -49,10 +46,13 @@ class Sheet(NamedTuple):
 
 
 def _split_table(name: str, text: str) -> CellColumns:
-    """Split a table with column names in its first line, separated by commas, semicolons or spaces."""
+    """Split a table with column names in its first line, separated by commas, semicolons or spaces.
+
+    With semicolons, as in files from many European spreadsheets, numbers have a comma or a point.
+    """
     lines = [line for line in text.splitlines() if line.strip(END_OF_FILE) and line[0] not in "!*"]
     if lines[0].count(";") > lines[0].count(","):
-        lines = [line.translate(SEMICOLONS) for line in lines]
+        lines = [line.translate(str.maketrans(";,", ",.")) for line in lines]
     try:
         rows = list(csv.reader(lines)) if "," in lines[0] else [_split_line(lines[0], line) for line in lines]
     except csv.Error as error:
