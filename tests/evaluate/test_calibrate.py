@@ -164,7 +164,7 @@ def test_a_fit_does_not_leave_its_ranges_and_is_no_worse_than_the_start(farm: Fa
     assert float(found.params.fields[0].entities[1].thirst) == pytest.approx(found.values[THIRST])
 
 
-def test_the_best_values_so_far_are_told_after_each_step(farm: FarmModel) -> None:
+def test_each_step_of_a_search_reports_the_best_values_so_far(farm: FarmModel) -> None:
     days, lines = np.arange(1, 8), list[str]()
     made = curves(farm, fitted(farm, {THIRST: 0.5}), [STORE], seasons=2, days=7)[STORE]
     fit(farm, {THIRST: (0.1, 2.0)}, [Series(STORE, days, made[days])], seasons=2, say=lines.append)

@@ -100,9 +100,9 @@ def test_more_seasons_than_recorded_years_and_a_warmer_climate_have_a_note(env: 
     replay = "5 seasons replay 4 recorded years: the interval says nothing about other years"
     assert explain(env, five) == [replay]
     for weather, notes in (("lille", []), ("dry", []), ({"extends": "seattle", "years": [2012, 2014]}, ["5 seasons "])):
-        found = explain(harvestgym.make(BEAN, entities={"Weather-0": weather}), five)
+        found = explain(harvestgym.make(BEAN, **CAPPED, entities={"Weather-0": weather}), five)
         assert [note[:10] for note in found] == notes
-    warmer = harvestgym.make(BEAN, entities={"Weather-0/warming#°C": 2})
+    warmer = harvestgym.make(BEAN, **CAPPED, entities={"Weather-0/warming#°C": 2})
     assert explain(warmer, five) == [
         replay,
         "yields in a warmer climate are probably too high (docs/crops.md, Limits of the model)",
