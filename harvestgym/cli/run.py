@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -225,6 +226,7 @@ def calibrate(
         for path in files.values():
             check_new(path)
     options: dict[str, Any] = {"law": law, "policy": policy, "seasons": seasons, "seed": seed}
+    options["say"] = partial(typer.echo, err=True)
     options |= {"start": start.toordinal()} if start is not None else {}
     with progress_bar(f"fitting {id}"):
         found = calibrate_table(id, table, dict(map(_read_range, free or ())), **options)

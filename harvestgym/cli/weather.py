@@ -18,7 +18,7 @@ group = typer.Typer(no_args_is_help=True, help="Show a weather file, or download
 def show_weather(
     file: Annotated[Path, typer.Argument(help="a weather file in any known format (docs/weather.md)")],
     column: Annotated[
-        list[str], typer.Option(help="the variable and unit of a column, such as wind='U km/h at 10 m'")
+        list[str], typer.Option(help="the meaning of a column, such as wind='U km/h at 10 m', or Datum=Date")
     ] = [],  # noqa: B006
     rain: Annotated[str, typer.Option(help="rain in mm, occurrence (0/1), or auto")] = "auto",
     fill: Annotated[
@@ -39,6 +39,8 @@ def show_weather(
     if fill is not None:
         record = table.fill_record(record, fill)
         notes.append("filled: the table above includes estimates for the missing days")
+    elif record.describe_gaps():
+        notes.append(f"a farm rejects this file, because values are missing; try {table.FILLING}")
     print_table(records.summarise_record(record))
     typer.echo("\n".join(notes))
     if picture is not None:

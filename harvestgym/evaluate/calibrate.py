@@ -7,7 +7,7 @@ All candidates run in the same seasons, so that they differ only in their parame
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -108,6 +108,7 @@ def fit(
     search: Search = descend_or_evolve,
     start_seed: int | None = None,
     treatments: Sequence[Treatment] = (),
+    say: Callable[[str], Any] = lambda line: None,
 ) -> Fit:
     """Find the parameters with which the simulated series fit the observations best.
 
@@ -124,6 +125,7 @@ def fit(
         search: one of `least_squares`; by default, least squares, then differential evolution if the errors are rugged.
         start_seed: seed of the search; by default `seed`. Different seeds give different initial candidates.
         treatments: the observed seasons, if there are several; each replaces `policy` and the parameters of `env`.
+        say: receives a line about the best values so far after each step of the search.
 
     Raises:
         ConfigError: for an unknown path, with the nearest valid one, or a range that exceeds the parameter's own.
@@ -136,12 +138,17 @@ def fit(
     together = Batched(jax.tree.map(lambda *leaves: jnp.stack(leaves), *traced)) if treatments else traced[0]
     find = partial(_compute_errors, plan, locations, keys, observed, together)
     low, high = np.asarray(list(free.values()), np.float64).T
-    candidates = 0
+    candidates, least = 0, (np.inf, [])
 
     def errors(points: np.ndarray) -> np.ndarray:
-        nonlocal candidates
-        candidates += len(points)
-        return np.asarray(find(jnp.asarray(low + points * (high - low), jnp.float32)), np.float64)
+        nonlocal candidates, least
+        values = low + points * (high - low)
+        found = np.asarray(find(jnp.asarray(values, jnp.float32)), np.float64)
+        candidates, losses = candidates + len(points), np.mean(found**2, axis=1)
+        least = min(least, (losses.min(), values[losses.argmin()].tolist()))
+        best = ", ".join(f"{path} = {value:.4g}" for path, value in zip(free, least[1], strict=True))
+        say(f"{candidates} candidates, least mean squared error {least[0]:.4g}: {best}")
+        return found
 
     leaves = jax.tree.leaves(env.params)
     start = np.asarray([float(np.ravel(leaves[place.leaf])[place.entries or 0]) for place in locations])

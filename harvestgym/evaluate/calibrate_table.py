@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -183,6 +183,7 @@ def calibrate_farm(
     seasons: int = 8,
     seed: int = 0,
     start: float = np.nan,
+    say: Callable[[str], Any] = lambda line: None,
 ) -> Calibration:
     """Fit the `free` parameters of a farm to one or more seasons, as in `calibrate.fit`; `start` is the date of day 0.
 
@@ -200,7 +201,9 @@ def calibrate_farm(
     require(count > len(free), f"{source}: rule 5", expected, count)
     before = simulate(env, series, treatments, seasons, seed)
     _check_units(series, before)
-    found, other = (fit(env, free, series, None, seasons, of, treatments=treatments) for of in (seed, seed ^ 1))
+    found, other = (
+        fit(env, free, series, None, seasons, of, treatments=treatments, say=say) for of in (seed, seed ^ 1)
+    )
     rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
     own = [f"{len(treatments)} seasons, with their own {', '.join(settings)}"] * bool(settings)
     charts, compared, shown = list[Chart](), list[Any](), {"before": before, "fitted": found.curves}

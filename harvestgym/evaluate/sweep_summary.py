@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ from .statistics import ConfidenceInterval, Summary, estimate_mean, summarise
 
 SEED, RETURN, EPISODE = "seed", "return", "episode"
 DIFFERENCE = "minus first, paired (95 %)"
+
+LONGEST_LABEL = 60
+"""Maximum number of characters of a label in the picture, which leaves half of its width for the returns."""
 
 MOST_MEANS = 4
 """Number of the family's columns in the table; the Parquet files contain all of them."""
@@ -28,9 +32,9 @@ class SettingRows(NamedTuple):
         episodes: number of episodes.
         returns: a summary of the returns.
         means: means of numeric columns.
-        difference: the mean difference from the returns of the first setting with the same labels except the policy,
-            or with the same id if there is one policy, on the seeds and episodes that both have; None without any, and
-            for the first setting.
+        difference: the mean difference from the returns of the first setting with the same labels except the policy
+            (with a single policy, except the first label after the id), on the seeds and episodes that both have; None
+            without any, and for the first setting.
     """
 
     labels: dict[str, str]
@@ -47,7 +51,8 @@ def summarise_settings(rows: Any, labels: Sequence[str]) -> Iterator[SettingRows
     others = [name for name in frame.columns if name not in (*labels, *ROW_COLUMNS)]
     numbers = frame[others].select_dtypes(["number", "bool"]).columns
     varied = [name for name in named if frame[name].nunique(dropna=False) > 1] or named[:1]
-    alike = [name for name in varied if (name != "policy" if "policy" in varied else name == "id")]
+    compared = next((name for name in ("policy", *varied) if name in varied and name != "id"), None)
+    alike = [name for name in varied if name != compared]
     first: dict[tuple[str, ...], Any] = {}
     for key, group in frame.groupby(varied, sort=False, dropna=False):
         means = {name: float(group[name].mean()) for name in numbers}
@@ -77,13 +82,13 @@ def draw_summary(rows: Any, labels: Sequence[str], path: Path) -> None:
     from matplotlib.figure import Figure
 
     settings = list(summarise_settings(rows, labels))
-    figure = Figure(figsize=(8, 1 + 0.25 * len(settings)), layout="constrained")
+    figure = Figure(figsize=(10, 1 + 0.25 * len(settings)), layout="constrained")
     axes, at = figure.subplots(), np.arange(len(settings))
     means = [each.returns.mean for each in settings]
     halves = [each.returns.high - each.returns.mean for each in settings]
     axes.errorbar(means, at, xerr=halves, fmt="o", capsize=3)
     named = ([f"{name.rpartition('/')[2]} {text}" for name, text in each.labels.items() if text] for each in settings)
-    axes.set_yticks(at, list(map(", ".join, named)))
+    axes.set_yticks(at, [shorten(", ".join(labels), LONGEST_LABEL, placeholder=" ...") for labels in named])
     axes.invert_yaxis()
     axes.set_xlabel("return, mean with 95 % interval")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,12 @@
 """The farm family: farms from the catalogue and from files, and the functions that every family offers.
 
 The functions of a family are `policies`, `risk`, `summary`, `derive_samples`, `record`, `flows`, `figure`, `scene`,
-`timeline`, `describe`, `explain` and `find_variable`; `registry.family_function` finds them by name.
+`timeline`, `describe`, `explain`, `explain_policy` and `find_variable`; `registry.family_function` finds them by name.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -29,15 +30,18 @@ from harvestgym.farm.build.compile import build_text as build_text
 from harvestgym.farm.build.context_compiler import replace_part
 from harvestgym.farm.build.farm_writer import write_farm as write_farm
 from harvestgym.farm.build.reset_options import set_options as set_options
+from harvestgym.farm.engine.formula_compiler import find_one_item
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.reward_terms import LIFE, RESOURCES
 from harvestgym.farm.entities.plant.plant import Plant
+from harvestgym.farm.entities.soil.soil import Soil
+from harvestgym.farm.formula_parser import is_variable, parse_formula
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
 from harvestgym.farm.learn.map_farm import MapFarm
 from harvestgym.farm.paper.farm_gym.folder import read_any_data
 from harvestgym.farm.policies.expert_rules import compile_policy, list_harvest_rules
+from harvestgym.farm.policies.rule_numbers import list_thresholds, replace_numbers
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
-from harvestgym.farm.policies.rule_numbers import replace_numbers
 from harvestgym.farm.view.describe import describe as describe
 from harvestgym.farm.view.describe import say_goal as say_goal
 from harvestgym.farm.view.diagnosis import count_orders
@@ -173,6 +177,30 @@ def _list_idle(env: FarmModel) -> Iterator[tuple[str, str]]:
             yield f"fields > {name} > own_weather", "no other field has the same weather"
 
 
+def explain_policy(env: FarmModel, name: str) -> list[str]:
+    """Return a sentence for each condition of the expert on an amount of water that its soil never or always holds."""
+    rules = enumerate(env.spec.expert if name == "expert" and not env.contexts.draws else (), start=1)
+    named = ((f"rule {i} of the expert ({r.do or f'observe {r.observe}'})", text) for i, r in rules for text in r.when)
+    return [f"{rule}: {said}" for rule, text in named for said in _list_idle_limits(env, text)]
+
+
+def _list_idle_limits(env: FarmModel, condition: str) -> Iterator[str]:
+    """Yield a sentence for each comparison of soil water with an amount that the crops on the soil cannot extract."""
+    for name, of, number in list_thresholds(parse_formula(condition)):
+        node = of.args[0] if isinstance(of, ast.Call) and ast.unparse(of.func) != "sum" else of
+        if not is_variable(getattr(node, "value", node)):
+            continue
+        variable = find_one_item(env.names, node, "expert").variable
+        field = env.params.fields[variable.field]
+        soil = field.entities[variable.entity]
+        if isinstance(soil, Soil) and variable.attr == "water":
+            capacity, wilting = map(float, soil.bucket(field.place))
+            if not wilting < number.value < capacity:
+                often = "always" if ("<" in name) == (number.value >= capacity) else "never"
+                holds = f"a plot holds {wilting:g} L (wilting point) to {capacity:g} L (field capacity)"
+                yield f"`{name} {number.value:g}` is almost {often} true, because {holds}"
+
+
 def find_variable(
     env: FarmModel, field: str, entity: str, variable: str, where: str
 ) -> tuple[Callable[[Any, Any], Array], Meta]:
@@ -211,8 +239,13 @@ def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
 
 
 def derive_samples(env: FarmModel, numbers: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the numbers of seasons (lengths first), yields also in t/ha, and both also without failed harvests."""
+    """Return the numbers of seasons (lengths first) and their conversions, also without failed harvests.
+
+    Water is also in mm, the mean over all fields, and yields in t/ha.
+    """
+    area = sum(float(field.place.surface) * np.prod(field.place.shape) for field in env.params.fields)
     out = {**numbers} | {name.replace("kg/m2", "t/ha"): 10 * numbers[name] for name in numbers if "kg/m2" in name}
+    out |= {"water used mm": numbers["water used L"] / area} if "water used L" in numbers else {}
     harvested, length = numbers.get("yield kg", np.zeros(0)) > 0, next(iter(numbers))
     if harvested.all() or not harvested.any():
         return out

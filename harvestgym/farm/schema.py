@@ -304,11 +304,16 @@ def json_schema() -> dict[str, Any]:
 
 def farm_spec(data: Any, where: str) -> FarmSpec:
     """Validate a mapping strictly and return the farm that it describes."""
-    if isinstance(data, dict) and "entities" in data:
+    given = data if isinstance(data, dict) else {}
+    if "entities" in given:
         hint = "fields > Field-0 > entities, or make(FILE, entities={...})"
         raise mismatch(f"{where} > entities", "no such entry", "one", hint)
+    for name in given.keys() - FarmSpec.model_fields.keys():
+        if isinstance(given.get("presets"), dict) and name in given["presets"]:
+            raise mismatch(f"{where} > {name}", "no such entry", "one", f"make(FILE, {name}={given[name]!r})")
     spec = validate(FarmSpec, data, where)
     for i, name in enumerate(spec.fields):
         if name.casefold() != f"field-{i}":
-            raise mismatch(f"{where} > fields", f"'Field-{i}' (fields are numbered in order)", repr(name))
+            expected = f"'Field-{i}' (fields are numbered in order)"
+            raise mismatch(f"{where} > fields", expected, repr(name), "a comment for a name of your own")
     return spec.model_copy(update={"fields": {f"Field-{i}": f for i, f in enumerate(spec.fields.values())}})

@@ -107,6 +107,7 @@ class EpisodeCase(SweepCase):
         episodes: number of episodes.
         split: train or test split of the held-out protocol.
         groups: the paths of overrides that have a name together, by this name, which is an additional column.
+        chosen: the names of the values in such columns, if they have names.
     """
 
     runner: ClassVar[str] = "harvestgym.evaluate.episode_runner:run_episode_cases"
@@ -118,6 +119,7 @@ class EpisodeCase(SweepCase):
     episodes: int = Field(default=100, ge=1)
     split: Literal["train", "test"] | None = None
     groups: dict[str, list[str]] = {}
+    chosen: dict[str, str] = {}
 
     @property
     def batch_key(self) -> Hashable:
@@ -137,7 +139,7 @@ class EpisodeCase(SweepCase):
         for name, paths in self.groups.items():
             values = [changed[path] for path in paths if path in changed]
             named[name] = values[0] if len(values) == 1 else ", ".join(map(str, values))
-        return named
+        return named | self.chosen
 
     @property
     def shown(self) -> set[str]:

@@ -5,6 +5,7 @@
     ids: [farm/bean-1x1-v0]
     overrides:
       soil depth: {entities/Soil-0/depth#m: [0.4, 0.8]}   # a name, and the path of the override
+      season: {long: {}, short: {rules/horizon#day: 90}}  # or a name, and the overrides of each named value
       mode: [fo, po]                                      # or the path alone
     policies: [expert, my_policy.py:make]
     seeds: [0, 1]
@@ -15,7 +16,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -48,7 +49,7 @@ class SweepFile(Strict):
 
     doc: str = ""
     ids: list[str] = Field(default=[], description="ids, families, or paths of your own files")
-    overrides: dict[str, Values | dict[str, Values]] = {}
+    overrides: dict[str, Values | dict[str, Values] | dict[str, dict[str, Any]]] = {}
     policies: list[str] = Field(default=["expert"], min_length=1)
     seeds: Annotated[list[int], Field(min_length=1)] | SeedRange = [0]
     episodes: int = Field(default=100, ge=1)
@@ -100,7 +101,7 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
     policies = [resolve_name(policy, folder) for policy in file.policies]
     grid = itertools.product(_expand_ids(file.ids, folder), changes, policies, seeds)
     found = [
-        make_case({"id": id, "overrides": over, "policy": policy, "seed": seed, "groups": groups}, where)
+        make_case({"id": id, "policy": policy, "seed": seed, "groups": groups} | over, where)
         for id, over, policy, seed in grid
     ]
     for i, given in enumerate(file.cases):
@@ -116,21 +117,28 @@ def _expand_ids(names: Sequence[str], folder: Path) -> list[str]:
     return [id for id in found if spec(id)]
 
 
-def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) -> list[dict[str, Any]]:
-    """Make the overrides for each of the values given under a path or a name."""
+def _make_axis(name: str, values: Any, where: str) -> list[dict[str, Any]]:
+    """Make the fields of a case for each of the values given under a path or a name."""
     if isinstance(values, list):
-        return [nest_path(name, value) for value in values]
+        return [{"overrides": nest_path(name, value)} for value in values]
+    rows = [(label, itertools.starmap(nest_path, row.items())) for label, row in _list_rows(values, where)]
+    return [{"overrides": reduce(merge, row, {}), "chosen": {name: label} if label else {}} for label, row in rows]
+
+
+def _list_rows(values: Mapping[str, Any], where: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the name of each value given under a name, empty for values in lists, and its overrides by path."""
+    if all(isinstance(value, dict) for value in values.values()):
+        return list(values.items())
     lengths = {path: len(of_path) for path, of_path in values.items()}
     require(len(set(lengths.values())) <= 1, where, "lists of the same length, combined entry by entry", lengths)
-    rows = zip(*([nest_path(path, value) for value in of_path] for path, of_path in values.items()), strict=True)
-    return [reduce(merge, row) for row in rows]
+    return [("", dict(zip(values, row, strict=True))) for row in zip(*values.values(), strict=True)]
 
 
-def _list_paths(name: str, values: dict[str, list[Any]], where: str) -> list[str]:
+def _list_paths(name: str, values: Mapping[str, Any], where: str) -> list[str]:
     """Return the labels of the overrides that are given under a name; ConfigError if the name is already a column."""
     taken = {*EpisodeCase.model_fields, *ROW_COLUMNS}
     require(name not in taken, where, "a name that is not a column of the results", repr(name))
-    changes = [nest_path(path, value) for path, of_path in values.items() for value in of_path]
+    changes = [nest_path(path, value) for _, row in _list_rows(values, where) for path, value in row.items()]
     return list(dict.fromkeys(label for change in changes for label, _ in flatten_labels(change)))
 
 

@@ -164,6 +164,15 @@ def test_a_fit_does_not_leave_its_ranges_and_is_no_worse_than_the_start(farm: Fa
     assert float(found.params.fields[0].entities[1].thirst) == pytest.approx(found.values[THIRST])
 
 
+def test_each_step_of_a_search_reports_the_best_values_so_far(farm: FarmModel) -> None:
+    days, lines = np.arange(1, 8), list[str]()
+    made = curves(farm, fitted(farm, {THIRST: 0.5}), [STORE], seasons=2, days=7)[STORE]
+    fit(farm, {THIRST: (0.1, 2.0)}, [Series(STORE, days, made[days])], seasons=2, say=lines.append)
+    losses = [float(line.rpartition(" error ")[2].partition(":")[0]) for line in lines]
+    assert losses == sorted(losses, reverse=True) and lines[0].startswith("2 candidates, least mean squared error ")
+    assert float(lines[-1].rpartition(f"{THIRST} = ")[2]) == pytest.approx(0.5, rel=0.05)
+
+
 def test_one_seed_gives_one_fit(farm: FarmModel) -> None:
     days = np.arange(1, 8)
     made = curves(farm, fitted(farm, {THIRST: 0.5}), [STORE], seasons=2, days=7)[STORE]

@@ -70,6 +70,7 @@ def test_a_command_writes_a_farm_with_the_fitted_values(farm: str, season: dict[
     result = CliRunner().invoke(app, args)
     assert result.exit_code == 0, result.output
     assert DEPTH in result.output and f"rmse of {WATER}: " in result.output and "least squares, " in result.output
+    assert " candidates, least mean squared error " in result.output, "it also says how far it is"
     assert [path.name for path in tmp_path.iterdir()] == ["bean.csv"], "nothing is written without --out"
     result = CliRunner().invoke(app, [*args, "--out", str(out)])
     assert result.exit_code == 0 and sorted(path.name for path in out.iterdir()) == sorted(OUT), result.output

@@ -176,14 +176,19 @@ def test_the_json_has_means_and_counts_of_every_column() -> None:
             assert sum(written[name].values()) == EPISODES, name
 
 
-def test_yields_are_also_in_tonnes_and_of_the_harvested_seasons() -> None:
+def test_yields_are_also_in_tonnes_and_of_the_harvested_seasons_and_water_in_mm() -> None:
     """The averages over the seasons with a harvest accompany those over all seasons."""
-    columns = {"yield kg": np.array([0.0, 1.0, 3.0]), "Plant-0 yield kg/m2": np.array([0.0, 0.25, 0.75])}
+    columns = {
+        "water used L": np.array([0.0, 8.0, 16.0]),
+        "yield kg": np.array([0.0, 1.0, 3.0]),
+        "Plant-0 yield kg/m2": np.array([0.0, 0.25, 0.75]),
+    }
     returns, days = np.zeros(3), np.array([30, 100, 120])
     samples = derive_samples(harvestgym.make("farm/bean-1x1-v0"), {"days": days} | columns)
     found = Evaluation("farm", "expert", 0, returns, days, columns, samples, summarise(returns)).to_json()
     assert found["Plant-0 yield t/ha"] == pytest.approx(10 / 3) and found["days"] == pytest.approx(250 / 3)
     assert found["Plant-0 yield t/ha, harvested seasons"] == 5.0 and found["days, harvested seasons"] == 110.0
+    assert found["water used mm"] == 8.0 and "water used L, harvested seasons" not in found
     low, high = found["spread"]["yield kg, harvested seasons"]["ci95"]
     assert low < found["yield kg, harvested seasons"] == 2.0 < high
 

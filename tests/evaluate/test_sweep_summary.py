@@ -60,6 +60,18 @@ def test_a_single_policy_is_compared_between_overrides_but_not_between_ids() -> 
     assert differences == [None, pytest.approx(0.1), None, pytest.approx(0.1)]
 
 
+def test_the_first_override_is_compared_within_each_value_of_the_others() -> None:
+    """Rates within each climate, and not with the first rate in the first climate."""
+    rows = make_rows([("stock", "msy", r, 0, LUCK + r) for r in (0.2, 0.3)] * 2)
+    climate = pyarrow.array([name for name in ("dry", "wet") for _ in range(2 * EPISODES)])
+    both = summarise_settings(rows.append_column("climate", climate), (*LABELS, "climate"))
+    differences = {(row.labels["r"], row.labels["climate"]): row.difference and row.difference.value for row in both}
+    assert differences == {
+        ("0.2", "dry"): None, ("0.3", "dry"): pytest.approx(0.1),
+        ("0.2", "wet"): None, ("0.3", "wet"): pytest.approx(0.1),
+    }  # fmt: skip
+
+
 def test_other_seeds_are_not_paired() -> None:
     rows = make_rows([("stock", "msy", 0.2, 0, LUCK), ("stock", "closed", 0.2, 7, LUCK)])
     assert [row.difference for row in summarise_settings(rows, LABELS)] == [None, None]

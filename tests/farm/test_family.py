@@ -15,7 +15,7 @@ from harvestgym.core.config import merge
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.run import evaluate_id, evaluate_together
 from harvestgym.farm import Farm
-from harvestgym.farm.family import CATALOGUE, list_notes, policies
+from harvestgym.farm.family import CATALOGUE, explain_policy, list_notes, policies
 from harvestgym.farm.policies.expert_rules import list_harvest_rules
 from harvestgym.farm.spelling import merge_farms
 from tests.long_form import long, some
@@ -70,6 +70,36 @@ def test_every_crop_of_the_catalogue_can_be_sown(id: str) -> None:
     assert list_notes(harvestgym.make(id)) == []
 
 
+def test_a_rule_for_more_or_less_water_than_crops_can_extract_is_noted() -> None:
+    """Sand holds 60 L at field capacity: a rule for clay would water it every day."""
+    sandy = harvestgym.make("farm/corn-1x1-v0", entities={"Soil-0": "sand"})
+    (bloom, grow), none = explain_policy(sandy, "expert"), explain_policy(sandy, "none")
+    where = "rule 2 of the expert (Soil-0.watering_discrete): `Soil-0.available_Water#L < 141.6` is almost always"
+    assert bloom == f"{where} true, because a plot holds 22.5 L (wilting point) to 60 L (field capacity)" and not none
+    assert grow.startswith("rule 3 ")
+    assert evaluate_id("farm/corn-1x1-v0", "expert", 2, env=sandy).notes[-2:] == (bloom, grow)
+    assert explain_policy(harvestgym.make("farm/corn-1x1-v0", soil="sand"), "expert") == []
+
+
+@pytest.mark.parametrize(
+    ("when", "noted"),
+    [
+        ("mean(Soil-0.available_Water#L) < 60", "always"),
+        ("60 <= Soil-0.available_Water#L", "never"),
+        ("23 > Soil-0.available_Water#L[0, 0]", ""),
+        ("Soil-0.available_Water#L <= 22.5 and Plant-0.stage == grow", "never"),
+        ("Soil-0.available_Water#L > 20", "always"),
+        ("sum(Soil-0.available_Water#L) < 145", ""),
+        ("2 * Soil-0.available_Water#L < 100", ""),
+        ("Weather-0.day#int365 > 200", ""),
+    ],
+)
+def test_only_amounts_of_soil_water_are_compared_with_its_limits(when: str, noted: str) -> None:
+    rule = {"when": when, "do": "Plant-0.harvest"}
+    env = harvestgym.make("farm/corn-1x1-v0", entities={"Soil-0": "sand"}, expert=[rule])
+    assert [note.partition("almost ")[2].partition(" ")[0] for note in explain_policy(env, "expert")] == noted.split()
+
+
 def test_entries_without_effect_are_noted() -> None:
     place = {"own_weather": True}
     looks = {"observations": ["Plant-0.stage"]}
@@ -115,6 +145,13 @@ def test_a_preset_stands_for_arguments_and_those_that_are_given_win() -> None:
     assert mixed.spec.fields["Field-0"].entities[:2] == [("Weather", "lille"), ("Soil", "loam")]
     assert mixed.spec.mode == "fo" and mixed.spec.expert == sand.spec.expert
     assert harvestgym.make(BEAN, soil="clay").spec == harvestgym.make(BEAN).spec
+
+
+def test_a_preset_in_a_file_is_refused_with_the_keyword_of_make(tmp_path: Path) -> None:
+    path = tmp_path / "farm.yaml"
+    path.write_text(f"extends: {BEAN}\nsoil: sand\n")
+    with pytest.raises(ConfigError, match=r"soil: expected no such entry, got one; try make\(FILE, soil='sand'\)"):
+        harvestgym.make(str(path))
 
 
 @pytest.mark.parametrize(

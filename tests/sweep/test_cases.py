@@ -18,6 +18,7 @@ CASE = EpisodeCase(id="farm/bean-1x1-v0", overrides={"mode": "fo", "entities": {
 CHANGES = {
     "id": "farm/corn-1x1-v0", "overrides": {"mode": "po", "soil": "sand"}, "policy": "random", "seed": 4, "episodes": 7,
     "split": "test", "groups": {"soil": ["entities/Soil-0"]},
+    "chosen": {"soil": "light"},
 }  # fmt: skip
 
 

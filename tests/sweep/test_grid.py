@@ -48,6 +48,17 @@ def test_a_name_is_a_column_and_stands_for_its_paths_in_a_summary() -> None:
     assert EpisodeCase(id=BEAN, overrides={"r": 1}).shown == {"id", "policy", "seed", "r"}
 
 
+def test_values_may_have_names_which_are_the_column() -> None:
+    often = {"expert": [{"do": "Soil-0.watering_discrete", "amount#L": 20}], "scoring/resource": 0.5}
+    overrides = {"water": {"as tuned": {}, "often": often}, "mode": ["fo", "po"]}
+    tuned, *_, last = expand({"ids": [BEAN], "overrides": overrides})
+    assert (tuned.overrides, last.overrides) == (
+        {"mode": "fo"}, {"mode": "po", "expert": often["expert"], "scoring": {"resource": 0.5}}
+    )  # fmt: skip
+    assert (tuned.labels["water"], last.labels["water"]) == ("as tuned", "often")
+    assert tuned.shown == last.shown == {"id", "policy", "seed", "water", "mode"}
+
+
 def test_a_family_stands_for_its_ids() -> None:
     assert [case.id for case in expand({"ids": ["fishing"]})] == registry.ids("fishing")
     twin = "forager/weather-5000-v0"

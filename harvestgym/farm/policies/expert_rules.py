@@ -252,6 +252,8 @@ def _list_orders(env: FarmModel, rule: OrderRule) -> tuple[ActionRow, list[Actio
     """Return the row of a rule's action in the farm's action table, and the rule's orders, one for each plot."""
     entity, name = env.names.locate(rule.do or "", "do")
     row = env.actions.row(*entity, name)
+    whole, hint = f"none, because {name} is for the whole field", "an action for plots, such as micro_harvest"
+    require(row.action.plot or rule.plot is None, "plot", whole, repr(rule.plot), hint)
     only = {p.key: next(iter(p.choices)) for p in row.allowed if len(p.choices) == 1}
     action, plots = (rule.farmer or env.actions.farmers[row.farmers[0]], *entity, name), [rule.plot]
     if row.action.plot and (isinstance(rule.plot, str) or (rule.plot is None and len(row.plots) == 1)):

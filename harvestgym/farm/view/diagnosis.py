@@ -16,7 +16,10 @@ from harvestgym.farm.engine.formula_compiler import FormulaCompiler
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams, FarmState
 from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.entities.weather.day_source import Replay
+from harvestgym.farm.entities.weather.weather import Weather
 from harvestgym.farm.formula_parser import parse_formula
+from harvestgym.farm.weather_data.table import YEAR
 
 from .words import entity_title, say_cause
 
@@ -60,6 +63,7 @@ def explain(env: FarmModel, episodes: Episodes) -> list[str]:
         return []
     days = int(np.sum(episodes.info["day"]))
     sentences = [*_say_refusals(env, counts["orders"]), *_say_turns(env, counts, days), *_say_limits(env, counts)]
+    sentences += _say_weather(env, len(episodes.length))
     held = zip(getattr(env, "watched", ()), counts.get("held", ()), strict=True)
     never = [f"stopping condition `{text}` never held in {len(episodes.length)} seasons" for text, n in held if not n]
     return sentences + never
@@ -112,7 +116,8 @@ def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[st
             words, shares = variable.meta.labels[1:], 100 * slowed / slowed.sum()
             often = f"growth was slowed on {100 * slowed.sum() / counts[name].sum():.0f} % of the days"
             causes = ", ".join(f"{say_cause(words[at])} ({shares[at]:.0f} %)" for at in most)
-            yield f"{entity_title(env, variable.where)}: {often}, mainly by {causes}"
+            left_out = " (not counting crowding)" * bool(slowed.sum() < counts[name][1:].sum())
+            yield f"{entity_title(env, variable.where)}: {often}{left_out}, mainly by {causes}"
 
 
 def _avoidable(env: FarmModel, variable: Variable) -> list[bool]:
@@ -120,3 +125,14 @@ def _avoidable(env: FarmModel, variable: Variable) -> list[bool]:
     sowing = (row for row in env.actions.rows if row.names == variable.where and row.action.name == "sow")
     dense = any(len(grid) > 1 for row in sowing for grid in row.grids[1:])
     return [dense or label != "crowding" for label in variable.meta.labels[1:]]
+
+
+def _say_weather(env: FarmModel, seasons: int) -> Iterator[str]:
+    """Yield a sentence if there are more seasons than recorded years, and one if the climate is warmer."""
+    weathers = [each for field in env.params.fields for each in field.entities if isinstance(each, Weather)]
+    records = [each.sky.days for each in weathers if isinstance(each.sky, Replay)]
+    years = max((len(days) // YEAR for days in records if np.ptp(days, axis=0).any()), default=seasons)
+    if years < seasons:
+        yield f"{seasons} seasons replay {years} recorded years: the interval says nothing about other years"
+    if any(each.settings.warming > 0 for each in weathers):
+        yield "yields in a warmer climate are probably too high (docs/crops.md, Limits of the model)"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import check_name, mismatch
+from harvestgym.core.errors import check_name, mismatch, unknown
 from harvestgym.core.yaml_io import read_file
 
 
@@ -35,7 +35,9 @@ QUANTITIES = {name: Column(name, **of) for name, of in KNOWN["quantities"].items
 COLUMNS = tuple(QUANTITIES.values())[:6]
 """The columns of a weather table, in the order of `Day`."""
 
-IGNORE = "ignore"
+DATE, IGNORE = "Date", "ignore"
+"""The meanings of columns without a quantity: the dates, and columns that are not read."""
+
 MEANING = re.compile(r"(\w+)(?: (?!at )(.+?))?(?: at (\d+\.?\d*) m)?")
 
 DATES = {"date", "time", "datetime", "timestamp", "day", "year-doy", "yrday"}
@@ -69,8 +71,8 @@ class Meaning(NamedTuple):
 def parse_meaning(text: str, where: str, unit: str = "") -> Meaning:
     """Read a meaning such as `U km/h at 10 m`; `unit` replaces its unit. Raises ConfigError if it is unknown."""
     found = MEANING.fullmatch(text.strip())
-    check_name("quantity", found[1] if found else text, QUANTITIES, where)
-    assert found is not None
+    if found is None or found[1] not in QUANTITIES:
+        raise unknown("quantity", found[1] if found else text, (*QUANTITIES, DATE, IGNORE), where)
     stated = MEANING.fullmatch(f"{found[1]} {unit}".strip()) or found
     quantity, unit = QUANTITIES[found[1]], stated[2] or found[2]
     unit, height = KNOWN["spellings"].get(unit, unit) or quantity.unit, float(stated[3] or found[3] or 2)
@@ -121,7 +123,9 @@ def read_dates(name: str, cells: Mapping[str, Sequence[Any]]) -> list[datetime.d
         date = _parse_date(text)
         if date is None:
             got = repr(text) + f", but {text[:4]} has no day 366" * text.endswith("-366")
-            raise mismatch(place, "a date, YYYY-MM-DD or YYYY-DDD", got, "another date format, or removing the row")
+            raise mismatch(
+                place, "a date, YYYY-MM-DD, DD.MM.YYYY or YYYY-DDD", got, "another format, or removing the row"
+            )
         if dates and not 0 < (date - dates[-1]).days < LONGEST_GAP:
             raise mismatch(place, f"a day after {dates[-1]}", date, "one row per day, in order")
         dates.append(date)
@@ -151,10 +155,12 @@ def _join_parts(name: str, cells: Mapping[str, Sequence[Any]]) -> Iterator[str]:
 
 
 def _parse_date(text: str) -> datetime.date | None:
-    """Return the date in YYYY-MM-DD, YYYYMMDD, YYYY-DDD, YYYYDDD or YYDDD, where DDD is a day of the year."""
+    """Return the date in YYYY-MM-DD, YYYYMMDD, DD.MM.YYYY, YYYY-DDD, YYYYDDD or YYDDD; DDD is a day of the year."""
     try:
         if found := re.fullmatch(r"(\d{4})([-/]?)(\d\d)\2(\d\d)(?:[T ].*)?", text):
             return datetime.date(int(found[1]), int(found[3]), int(found[4]))
+        if found := re.fullmatch(r"(\d\d?)\.(\d\d?)\.(\d{4})", text):
+            return datetime.date(int(found[3]), int(found[2]), int(found[1]))
         if found := re.fullmatch(r"(\d{4}|\d\d)-?(\d{3})", text):
             year = int(found[1]) + (0 if len(found[1]) == 4 else 2000 if int(found[1]) <= CENTURY else 1900)
             date = datetime.date(year, 1, 1) + datetime.timedelta(int(found[2]) - 1)

@@ -46,14 +46,19 @@ class Sheet(NamedTuple):
 
 
 def _split_table(name: str, text: str) -> CellColumns:
-    """Split a table with column names in its first line, separated by commas or spaces."""
+    """Split a table with column names in its first line, separated by commas, semicolons or spaces.
+
+    With semicolons, as in files from many European spreadsheets, numbers have a comma or a point.
+    """
     lines = [line for line in text.splitlines() if line.strip(END_OF_FILE) and line[0] not in "!*"]
+    if lines[0].count(";") > lines[0].count(","):
+        lines = [line.translate(str.maketrans(";,", ",.")) for line in lines]
     try:
         rows = list(csv.reader(lines)) if "," in lines[0] else [_split_line(lines[0], line) for line in lines]
     except csv.Error as error:
         raise mismatch(name, "a CSV file", error) from None
     header = [cell.strip() for cell in rows[0]]
-    if len(header) == 1 and (found := sorted(set(";\t|") & set(lines[0]))):
+    if len(header) == 1 and (found := sorted(set("\t|") & set(lines[0]))):
         raise mismatch(name, "commas between the cells", repr(found[0]), "saving with commas, and points in numbers")
     check_names(name, header)
     for i, row in enumerate(rows[1:], 1):

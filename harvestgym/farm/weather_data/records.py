@@ -15,7 +15,7 @@ from harvestgym.core.yaml_io import read_file
 from harvestgym.render.figure import draw_figure
 
 from .columns import COLUMNS
-from .table import FILLING, YEAR, WeatherTable
+from .table import YEAR, WeatherTable
 
 RECORDS_FILE = Path(__file__).with_name("records.yaml")
 LEAST_RAIN = 50
@@ -73,7 +73,7 @@ def summarise_record(table: WeatherTable) -> Table:
 
 
 def list_findings(table: WeatherTable) -> Iterator[str]:
-    """Yield lines about the columns that were read, the columns that were not used, and the gaps."""
+    """Yield lines about the columns that were read, the columns that were not used, and the first ten gaps."""
     yield f"read: {', '.join(f'{meaning} from {column}' for column, meaning in table.origins.items())}"
     if table.unused:
         radiation = "; radiation is never read" * any("rad" in column.lower() for column in table.unused)
@@ -83,8 +83,7 @@ def list_findings(table: WeatherTable) -> Iterator[str]:
     rain = table.days.rain[np.isfinite(table.days.rain)]
     if table.rain_kind == "mm" and len(rain) and YEAR * rain.mean() < LEAST_RAIN:
         yield f"warning: less than {LEAST_RAIN} mm of rain a year; if it is in inches or cm, name the unit: Rain (inch)"
-    if gaps := [f"gap: {gap}" for gap in table.describe_gaps(10)]:
-        yield from (*gaps, f"a farm rejects this file, because values are missing; try {FILLING}")
+    yield from (f"gap: {gap}" for gap in table.describe_gaps(10))
 
 
 def draw_record(table: WeatherTable, path: Path) -> None:

@@ -15,7 +15,18 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, check_each_name, check_name, map_all, mismatch, nearest, require
 from harvestgym.core.yaml_io import to_line
 
-from .columns import COLUMNS, IGNORE, QUANTITIES, Meaning, guess_unit, is_date, is_leap_day, parse_meaning, read_dates
+from .columns import (
+    COLUMNS,
+    DATE,
+    IGNORE,
+    QUANTITIES,
+    Meaning,
+    guess_unit,
+    is_date,
+    is_leap_day,
+    parse_meaning,
+    read_dates,
+)
 from .estimates import derive_quantities, fill_days, longest_run
 from .formats import OWN, Sheet, parse_number, read_sheet
 
@@ -228,10 +239,10 @@ def _choose_columns(name: str, sheet: Sheet, columns: Mapping[str, str]) -> tupl
     for column in sheet.cells:
         plain, unit = re.fullmatch(r"(.*?)\s*(?:[(\[](.*)[)\]])?", column, re.DOTALL).groups("")  # pyright: ignore
         text = columns.get(column, sheet.columns.get(plain))
-        if text == "Date" or (text is None and is_date(plain)):
+        if text == DATE or (text is None and is_date(plain)):
             dated.append(column)
         elif text is None and not sheet.format:
-            hint = f"{nearest(plain, [*OWN, 'Date'])}, or columns: {to_line({column: IGNORE})}"
+            hint = f"{nearest(plain, [*OWN, DATE])}, or columns: {to_line({column: IGNORE})}"
             raise mismatch(name, "a known column", f"{column!r}{hint}")
         elif text not in (None, IGNORE):
             meanings[column] = parse_meaning(text, f"{name}: column {column!r}", "" if column in columns else unit)

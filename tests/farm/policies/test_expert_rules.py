@@ -133,7 +133,7 @@ def test_an_observation_is_asked_for_again_after_its_pause() -> None:
         ({"do": "Reed-0.cutt"}, "expected a known action, got 'cutt'; try 'cut'"),
         ({"do": "Spring-0.pour", "plot": "each"}, "expected amount#L, got nothing"),
         ({"do": "Spring-0.pour", "amount#L": 2.0}, "expected plot, got nothing"),
-        ({"do": "Reed-0.cut", "plot": "each"}, "expected a known parameter, got 'plot'"),
+        ({"do": "Reed-0.cut", "plot": "each"}, "plot: expected none, because cut is for the whole field, got 'each'"),
         ({"do": "Reed-0.cut", "observe": "Reed-0.stage"}, "expected exactly one of do and observe, got do and observe"),
         ({**POUR, "plot": "most"}, "expected each, most VARIABLE, least VARIABLE or a plot .x, y., got 'most'"),
         ({**POUR, "plot": "most Gauge-0.levels"}, "expected a known entity, got 'Gauge-0'"),

@@ -16,6 +16,7 @@ from harvestgym.evaluate.run import evaluate_id
 from harvestgym.farm.entities.plant.state import GROWTH_FACTORS
 from harvestgym.farm.family import explain, summary, watch
 from harvestgym.farm.policies.expert_rules import ExpertMemory
+from harvestgym.farm.view.words import say_cause
 from tests.long_form import long
 
 BEAN = "farm/bean-1x1-v0"
@@ -91,7 +92,25 @@ def test_crowding_that_no_order_can_change_is_no_cause(env: Any) -> None:
     assert explain(env, seasons(orders=np.zeros((1, 5)), limits=limits)) == []
     limits[0, GROWTH_FACTORS.index("water")] = 1
     (note,) = explain(env, seasons(orders=np.zeros((1, 5)), limits=limits))
-    assert note.endswith("growth was slowed on 10 % of the days, mainly by too little water (100 %)")
+    assert note.endswith("slowed on 10 % of the days (not counting crowding), mainly by too little water (100 %)")
+
+
+def test_more_seasons_than_recorded_years_and_a_warmer_climate_have_a_note(env: Any) -> None:
+    five = seasons(orders=np.zeros((2, 5)))._replace(length=np.zeros(5))  # pyright: ignore[reportArgumentType]
+    replay = "5 seasons replay 4 recorded years: the interval says nothing about other years"
+    assert explain(env, five) == [replay]
+    for weather, notes in (("lille", []), ("dry", []), ({"extends": "seattle", "years": [2012, 2014]}, ["5 seasons "])):
+        found = explain(harvestgym.make(BEAN, **CAPPED, entities={"Weather-0": weather}), five)
+        assert [note[:10] for note in found] == notes
+    warmer = harvestgym.make(BEAN, **CAPPED, entities={"Weather-0/warming#°C": 2})
+    assert explain(warmer, five) == [
+        replay,
+        "yields in a warmer climate are probably too high (docs/crops.md, Limits of the model)",
+    ]
+
+
+def test_a_plant_without_fruit_died_when_ripe() -> None:
+    assert say_cause("ripe: no fruit left") == "no fruit to harvest when ripe"
 
 
 def test_seasons_that_were_not_counted_have_no_notes(env: Any) -> None:

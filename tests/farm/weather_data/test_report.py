@@ -70,7 +70,7 @@ def test_a_file_without_any_value_of_a_column_is_reported(tmp_path: Path) -> Non
 def test_a_picture_is_drawn_and_gaps_are_filled(gappy: Path, tmp_path: Path) -> None:
     picture = tmp_path / "days.png"
     said = run_command("show", str(gappy), "--fill", "5", "--picture", str(picture))
-    assert "│ 0 │" in said and "filled: the table above" in said
+    assert "│ 0 │" in said and "gap: " in said and "filled: the table above" in said and "rejects" not in said
     with Image.open(picture) as drawn:
         assert drawn.size == (1100, 1254)
     for name, words in (("days.jpg", "a file name ending in .png"), ("none/days.png", "an existing folder")):

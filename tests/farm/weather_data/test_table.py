@@ -65,7 +65,8 @@ def test_the_order_of_columns_does_not_matter_and_others_are_ignored_on_request_
 DATED = [
     ("Date", "2012-02-28"), ("date", "2012/02/28"), ("time", "2012-02-28T00:00"), ("DATE", "20120228"),
     ("timestamp", "2012-02-28 12:00:00"), ("day", "2012059"), ("Year-DOY", "2012-059"), ("YEAR,DOY", "2012,59"),
-    ("YEAR,MO,DY", "2012,2,28"), ("Year,Month,Day", "2012,02,28"), ("date", "12059"),
+    ("YEAR,MO,DY", "2012,2,28"), ("Year,Month,Day", "2012,02,28"), ("date", "12059"), ("Date", "28.02.2012"),
+    ("Date", "28.2.2012"),
 ]  # fmt: skip
 
 
@@ -80,6 +81,20 @@ def test_a_column_of_dates_may_have_any_name_if_it_is_stated(write):
     assert read_table(path, columns={"wann": "Date"}).start_year == 2012
     with pytest.raises(ConfigError, match="expected a known column, got 'wann'; try"):
         read_table(path)
+    with pytest.raises(ConfigError, match="expected a known quantity, got 'when'; try one of Date, RH, .*ignore"):
+        read_table(path, columns={"wann": "when"})
+
+
+@pytest.mark.parametrize("point", [",", "."])
+def test_semicolons_may_separate_cells_with_a_comma_or_a_point_in_numbers(write, point):
+    """As spreadsheets with a European language write them, also with other names."""
+    expected = read_table(write(*ROWS))
+    rows = [row.replace(",", ";").replace(".", point) for row in ROWS]
+    found = read_table(write(*rows, header=HEADER.replace(",", ";")))
+    other = read_table(write(*rows, header="Tag;Tmin;Tmax;T;RH;Wind;Rain"), columns={"Tag": "Date", "Wind": "U m/s"})
+    for table in (found, other):
+        np.testing.assert_array_equal(np.stack(table.days), np.stack(expected.days))
+        assert table.start_year == 2012
 
 
 def test_a_column_that_counts_the_days_is_no_date(write):
@@ -170,7 +185,8 @@ WRONG = [
     (HEADER.replace("T,", "Rain (mm),"), ROWS, "expected a column 'Rain' (mm/day, or 0/1), got several among Date"),
     ("a,b,c", ROWS, "expected columns named Tmin, Tmax, T, RH, U, Rain"),
     ("YEAR,DOY,MO,Tmin,Tmax,Rain", ("2013,1,1,1,9,5",), "expected one column with dates, or YEAR and DOY"),
-    (HEADER.replace(",", ";"), ROWS, "expected commas between the cells, got ';'; try saving"),
+    (HEADER.replace(",", ";"), ROWS, "row 1: expected 7 cells, as in the header, got 1"),
+    (HEADER.replace(",", "|"), ROWS, "expected commas between the cells, got '|'; try saving"),
     (HEADER.replace("Tmax", "TMax"), ROWS, "expected a known column, got 'TMax'; try 'Tmax'"),
     (HEADER.replace("RH", "Tmin"), ROWS, "expected column 'Tmin' once, got it twice"),
     (HEADER, (), "expected at least one row"),
@@ -178,7 +194,7 @@ WRONG = [
     (HEADER, (ROWS[0], ROWS[3]), "got no Tmin, Tmax, T, RH, U, Rain on 1 of 3 days (2012-02-28); try fill: 10"),
     (HEADER, (ROWS[1], ROWS[0]), "'Date': expected a day after 2012-02-28, got 2012-02-27; try one row per day"),
     (HEADER, (ROWS[0], ROWS[0]), "after 2012-02-27, got 2012-02-27"),
-    (HEADER, ("27/02/2012,1,9,5,80,2,0",), "expected a date, YYYY-MM-DD or YYYY-DDD, got '27/02/2012'"),
+    (HEADER, ("27/02/2012,1,9,5,80,2,0",), "expected a date, YYYY-MM-DD, DD.MM.YYYY or YYYY-DDD, got '27/02/2012'"),
     (HEADER, ("2013-01-01,1,9,5,80,2",), "row 1: expected 7 cells, as in the header, got 6"),
     (HEADER, ("2013-01-01,1,9,5,,2,0",), "expected values on every day, got no RH on 1 of 1 days (2013-01-01)"),
     (HEADER, ("2013-01-01,1,9,5,nan,2,0",), "no RH on 1 of 1 days"),
