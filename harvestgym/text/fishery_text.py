@@ -12,7 +12,7 @@ from harvestgym.core.view.tables import write_number
 from harvestgym.fishing.view.stock_maps import name_stocks
 from harvestgym.play.start_session import FishingSession
 
-from .phrases import FILLERS, TEXT_WORDS, split_phrase
+from .phrases import DASHES, FILLERS, TEXT_WORDS, split_phrase
 from .view import Quantity, TextView
 
 DECISION_VERBS = {verb: words.split() for verb, words in TEXT_WORDS["decisions"].items()}
@@ -70,7 +70,7 @@ class FisheryText(TextView):
         return float(choices[np.abs(choices - amount).argmin()]) if self.units.levels else float(amount)
 
     def reads(self, line: str) -> bool:
-        return bool(re.fullmatch(r"[-+\d.,\s%]+", line))
+        return bool(re.fullmatch(rf"[{DASHES}+\d.,\s%]+", line))
 
     def queue(self, line: str) -> list[str]:
         phrase = split_phrase(line)

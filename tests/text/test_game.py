@@ -82,6 +82,36 @@ def test_a_short_line_that_is_no_sentence_holds_the_year(games: dict[str, TextGa
     assert game.step(f"{slip}; done").info["passed"] == 0
 
 
+SIGNED = [
+    "-1", "-0.5", "- 0.5", "quota - 0.5", "quota -(0.5)", "quota: -0.5", "-.5!", "-1e-2",
+    "\u22120.5", "\u2013 0.5", "quota \u22120.5", "quota \u2014 0.5",
+    "1. -0.5", "* -0.5", "- -0.5", "--0.5", "**-0.5**", "- **0.5**", "-`0.5`", "-+0.5", "quota -$0.5", "- 5 %",
+    "-one", "quota minus 0.5",
+    "0.05-0.1", "quota 0.05\u20130.1", "- 0.5\n- done", "quota 0.05; -0.5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("message", SIGNED)
+def test_a_dash_before_a_number_is_a_sign(games: dict[str, TextGame], message: str) -> None:
+    game = games[FISHERY]
+    game.reset(0)
+    reply = game.step(f"{message}\ndone")
+    assert reply.info["passed"] == 0 and len(reply.info["mistakes"]) == 1
+
+
+@pytest.mark.parametrize("mark", ["- ", "-", "* ", "+ ", "\u2013 ", "\u2212 ", "\u2022 ", "1. ", "2) ", "- **"])
+def test_list_marks_before_orders_are_left_out(games: dict[str, TextGame], mark: str) -> None:
+    assert games[FISHERY].step(f"{mark}quota 0.05").info["queued"] == ["quota 0.05"]
+    assert games[FARM].step(f"clear\n{mark}water 10 L").info["queued"] == ["water 10 L at (0, 0)"]
+
+
+@pytest.mark.parametrize("line", ["water - 10 L", "water \u221210 L", "- 10 L", "wait -3 days", "wait - 3 days"])
+def test_a_farm_has_no_negative_amounts(games: dict[str, TextGame], line: str) -> None:
+    reply = games[FARM].step(f"clear\n{line}")
+    assert reply.info["passed"] == 0 and reply.info["mistakes"] and not reply.info["queued"]
+    assert games[FORAGER].step("north - 3").info["mistakes"] == ["north - 3"]
+
+
 def test_ignored_lines_are_listed(games: dict[str, TextGame]) -> None:
     game = games[FISHERY]
     game.reset(0)
