@@ -32,7 +32,8 @@ _SPELLED = re.compile(rf"\b(?:(?:{_TENS})[- ](?:{_ONES})|{'|'.join(NUMBERS)})\b"
 DASHES = "-\u2010-\u2015\u2212\u207b\ufe58\ufe63\uff0d"
 """The hyphen, the minus sign and other dashes, for a class of a regular expression."""
 
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
+_THOUGHT_END = re.compile(r"[<\[]\s*/\s*think(?:ing)?\s*[>\]]", re.IGNORECASE)
+_THOUGHT = re.compile(rf"[<\[]\s*think(?:ing)?\s*[>\]].*?(?:{_THOUGHT_END.pattern}|$)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
 _BEFORE_NUMBER = rf"(?:[^\w>]|_)*?(?=\.?\d|(?:{'|'.join(NUMBERS)})\b)"
 _MARKS = re.compile(rf"^\s*(?:[{DASHES}](?!{_BEFORE_NUMBER})|[*•◦‣▪·+]|\d+[.)](?=\s))?\s*", re.IGNORECASE)
@@ -56,9 +57,10 @@ class Phrase(NamedTuple):
 def list_lines(message: str) -> list[str]:
     """Return the lines of a message that may be orders: those in code fences if it has any, without list marks.
 
-    A semicolon separates lines, but not in what a player says. Text in `<think>` tags is left out. A dash before a number is its sign, not a list mark.
+    A semicolon separates lines, but not in what a player says. Text in `<think>` tags is left out, and so is all text
+    before a closing tag without an opening one. A dash before a number is its sign, not a list mark.
     """
-    message = _THOUGHT.sub("", message)
+    message = _THOUGHT_END.split(_THOUGHT.sub("", message))[-1]
     fenced = _FENCE.findall(message)
     lines = list[str]()
     for line in "\n".join(fenced or [message]).replace("`", "").splitlines():

@@ -112,6 +112,20 @@ def test_a_farm_has_no_negative_amounts(games: dict[str, TextGame], line: str) -
     assert games[FORAGER].step("north - 3").info["mistakes"] == ["north - 3"]
 
 
+@pytest.mark.parametrize(
+    "message",
+    ["I want half.\nquota 1\ndone\n</think>\n{}", "<thinking>quota 1\ndone</thinking>\n{}",
+     "<THINK>\nquota 1\ndone\n</Think>{}", "quota 1\n</think>\nquota 1.5\n</thinking>\n{}", "[THINK]quota 1[/THINK]{}",
+     "<think>so <think>and</think>\nquota 1\ndone</think>\n{}", "{}\n<think>\nquota 1\ndone",
+     "<think>a</think>\n{}\n<think>quota 1\ndone</think>", "```\nquota 1\n```\n</ think >\n```\n{}\n```"],
+)  # fmt: skip
+def test_thoughts_are_not_carried_out(games: dict[str, TextGame], message: str) -> None:
+    game = games[FISHERY]
+    game.reset(0)
+    reply = game.step(message.format("quota 0.02"))
+    assert reply.info["queued"] == ["quota 0.02"] and not reply.info["mistakes"] and reply.info["passed"] == 0
+
+
 def test_ignored_lines_are_listed(games: dict[str, TextGame]) -> None:
     game = games[FISHERY]
     game.reset(0)
