@@ -188,6 +188,14 @@ def test_a_quota_is_no_effort_and_percentages_are_of_the_survey() -> None:
         assert float(queued.split()[1]) == pytest.approx(0.2 * survey, rel=1e-3)
 
 
+def test_a_rate_is_a_share_or_in_per_cent() -> None:
+    game = TextGame("fishing/us-stocks-v0")
+    assert "from 0 to 1, or 0 % to 100 %; it is kept" in game.reset(0)
+    for refused in ("take 5", "take 100.0000001 %", "-0.1"):
+        assert "from 0 to 1, or 0 % to 100 % of the stock, got" in game.step(refused).text
+    assert game.step("take 5 %").info["queued"] == ["take 0.05"] and game.step("1").info["queued"] == ["take 1"]
+
+
 @pytest.mark.parametrize("id", [FARM, PAID, FISHERY])
 def test_text_depends_only_on_what_was_observed(games: dict[str, TextGame], id: str) -> None:
     """Hidden numbers in the record are replaced; the words stay the same."""
@@ -317,7 +325,10 @@ def test_a_quota_is_kept_and_must_be_in_range(games: dict[str, TextGame]) -> Non
     assert game.step("set quota to 0.05\ndone").info["passed"] == 1
     assert "quota 0.05 is kept" in game.step("done").text
     refused = game.step("5\ndone")
-    assert "expected 1 number from 0 to 2 (or in % of the stock), got 5" in refused.text and refused.info["passed"] == 0
+    assert (
+        "expected 1 number from 0 to 2, or 0 % to 100 % of the stock, got 5" in refused.text
+        and refused.info["passed"] == 0
+    )
     assert game.step("0.1").info["queued"] == ["quota 0.1"]
 
 
