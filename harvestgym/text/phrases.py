@@ -90,10 +90,10 @@ def split_phrase(text: str) -> Phrase:
     words, amounts, text = list[str](), list[Amount](), write_digits(text)
     if found := _UNSURE_SIGN.search(text):
         raise mismatch(repr(text), "a number without a dash, which may be a minus sign", repr(text[found.start() :]))
-    tokens = re.findall(rf"{NUMBER.pattern}|%|[^\W\d_][\w-]*", text)
+    tokens = re.findall(rf"[\d.]+_\d\w*|{NUMBER.pattern}|%|[^\W\d_][\w-]*", text)
     for token in tokens:
         if NUMBER.fullmatch(token):
-            amounts.append(Amount(float(token), ""))
+            amounts.append(Amount(float(token) + 0.0, ""))
         elif token in UNIT_WORDS and amounts and not amounts[-1].unit:
             amounts[-1] = amounts[-1]._replace(unit=UNIT_WORDS[token])
         else:

@@ -149,6 +149,24 @@ def test_long_lines_and_messages_are_not_dropped_in_silence(games: dict[str, Tex
     assert helped.text.count("Commands:") == 1 and "Only the first 200 lines" in helped.text
 
 
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [("done 5", "done: expected nothing else on the line, or wait N years for several, got '5'"),
+     ("done for the next five years", "or wait N years"), ("done -1", "got '-1'"), ("done nan", "got 'nan'"),
+     ("wait 3 years until", "a number of years or a condition"), ("quota 0_1", "got '0_1'"),
+     ("observe", "observe: expected an order, got a request"), ("x" * 100_000, "expected at most 2000 characters")],
+)  # fmt: skip
+def test_a_line_that_says_more_or_less_than_an_order_is_refused(
+    games: dict[str, TextGame], line: str, answer: str
+) -> None:
+    game = games[FISHERY]
+    game.reset(0)
+    reply = game.step(line)
+    assert answer in reply.text and reply.info["passed"] == 0 and len(reply.text) < 400
+    assert game.step("quota -0.0").info["queued"] == ["quota 0"]
+    assert game.step("done \u2713").info["passed"] == 1
+
+
 @pytest.mark.parametrize("message", [5, None, ["done"]])
 def test_a_message_is_text(games: dict[str, TextGame], message: Any) -> None:
     with pytest.raises(TypeError, match="step: expected a message in text, got"):
