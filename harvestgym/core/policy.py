@@ -129,6 +129,11 @@ class _Ask:
             raise mismatch("policy", expected, action) from None
 
 
+def calls_python(policy: Policy) -> bool:
+    """Return whether a traced policy from `make_policy` calls a Python function in each step."""
+    return isinstance(getattr(policy.act, "func", policy.act), _Ask)
+
+
 def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
     """Convert an agent to a policy: a `Policy`, a model with `predict` (SB3), or a function from observation to action.
 

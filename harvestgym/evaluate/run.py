@@ -202,6 +202,8 @@ def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], 
         return env, policy_named(id, env, name)
     found = load_object(name)(id, env)
     played, acting = found if isinstance(found, tuple) and isinstance(found[0], Env) else (env, found)
+    if acting is None:
+        raise ConfigError(f"not played, because {name} returned None")
     try:
         return played, make_policy(played, acting)
     except TypeError as error:

@@ -12,7 +12,7 @@ from harvestgym.core.view.tables import write_number
 from harvestgym.fishing.view.levels import name_stocks
 from harvestgym.play.start_session import FishingSession
 
-from .phrases import FILLERS, TEXT_WORDS, split_phrase
+from .phrases import DASHES, FILLERS, TEXT_WORDS, split_phrase
 from .view import Quantity, TextView
 
 DECISION_VERBS = {verb: words.split() for verb, words in TEXT_WORDS["decisions"].items()}
@@ -45,7 +45,7 @@ class FisheryText(TextView):
     def list_orders(self) -> list[tuple[str, str]]:
         most, targets = self.units.say(self.session.choices[-1]), self.units.targets
         form = " ".join(["AMOUNT" if targets == 1 else f"AMOUNT{i + 1}" for i in range(targets)])
-        end = "of the stock, from 0 to 100 %" if self.verb == "take" else f"from 0 to {most}"
+        end = "of the stock, from 0 to 1, or 0 % to 100 %" if self.verb == "take" else f"from 0 to {most}"
         levels = f", in {len(self.session.choices)} steps" if self.units.levels else ""
         return [(f"{self.verb} {form}", f"{self.session.question}, {end}{levels}; it is kept until it is changed")]
 
@@ -70,7 +70,7 @@ class FisheryText(TextView):
         return float(choices[np.abs(choices - amount).argmin()]) if self.units.levels else float(amount)
 
     def reads(self, line: str) -> bool:
-        return bool(re.fullmatch(r"[-+\d.,\s%]+", line))
+        return bool(re.fullmatch(rf"[{DASHES}+\d.,\s%]+", line))
 
     def queue(self, line: str) -> list[str]:
         phrase = split_phrase(line)
@@ -84,7 +84,7 @@ class FisheryText(TextView):
         wrong = any(a.unit not in units or (a.unit == "%" and a.number > 100) for a in phrase.amounts)
         wrong = wrong or any(not 0 <= amount <= most * (1 + 1e-6) for amount in amounts)
         if wrong or len(amounts) != targets:
-            ends = f"from 0 to {write_number(most)}" + " (or in % of the stock)" * ("%" in units)
+            ends = f"from 0 to {write_number(most)}" + ", or 0 % to 100 % of the stock" * ("%" in units)
             got = ", ".join(f"{a.number:g}{a.unit}" for a in phrase.amounts) or "nothing"
             near = [] if wrong else [*amounts, *amounts[-1:] * targets][:targets]
             raise mismatch(repr(line), f"{targets} number{'s' * (targets > 1)} {ends}", f"{got}; {self._try(near)}")

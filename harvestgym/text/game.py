@@ -171,13 +171,17 @@ class TextGame:
 
     def _follow(self, word: str, line: str) -> str:
         """Do what a line says; return what to answer."""
+        require(len(line) <= LONGEST_LINE, repr(line[:40]), f"at most {LONGEST_LINE} characters", len(line))
         if not self._is_order(word, line):
             expected = "an order at the start of the line, or a sentence with a full stop"
             raise ConfigError(f"{line!r}: expected {expected}{self._suggest(line)}")
-        require(len(line) <= LONGEST_LINE, repr(line[:40]), f"at most {LONGEST_LINE} characters", len(line))
         rest = line[len(word) :].strip(" :")
         match word:
             case "done":
+                longer = f", or wait N {self.view.unit}s for several" * self.view.waits
+                require(
+                    not any(map(str.isalnum, rest)), word, f"nothing else on the line{longer}", repr(rest[:40]), word
+                )
                 return self._pass(Wait(1))
             case "wait":
                 require(self.view.waits, word, "an order, because nothing happens without one", word, "done")

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from harvestgym.core.errors import mismatch
 from harvestgym.core.yaml_io import read_file
 
 TEXT_WORDS: dict[str, dict[str, str]] = read_file(Path(__file__).with_name("words.yaml"))
@@ -28,9 +29,15 @@ TALK = "say"
 NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?")
 _TENS, _ONES = ("|".join(w for w, n in NUMBERS.items() if n in span) for span in (range(20, 91), range(1, 10)))
 _SPELLED = re.compile(rf"\b(?:(?:{_TENS})[- ](?:{_ONES})|{'|'.join(NUMBERS)})\b")
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
+DASHES = "-\u2010-\u2015\u2212\u207b\ufe58\ufe63\uff0d"
+"""The hyphen, the minus sign and other dashes, for a class of a regular expression."""
+
+_THOUGHT_END = re.compile(r"[<\[]\s*/\s*think(?:ing)?\s*[>\]]", re.IGNORECASE)
+_THOUGHT = re.compile(rf"[<\[]\s*think(?:ing)?\s*[>\]].*?(?:{_THOUGHT_END.pattern}|$)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
-_MARKS = re.compile(r"^\s*(?:[-*•]|\d+[.)](?=\s))?\s*")
+_BEFORE_NUMBER = rf"(?:[^\w>]|_)*?(?=\.?\d|(?:{'|'.join(NUMBERS)})\b)"
+_MARKS = re.compile(rf"^\s*(?:[{DASHES}](?!{_BEFORE_NUMBER})|[*•◦‣▪·+]|\d+[.)](?=\s))?\s*", re.IGNORECASE)
+_UNSURE_SIGN = re.compile(rf"-(?!\.?\d){_BEFORE_NUMBER}")
 
 
 class Amount(NamedTuple):
@@ -50,9 +57,10 @@ class Phrase(NamedTuple):
 def list_lines(message: str) -> list[str]:
     """Return the lines of a message that may be orders: those in code fences if it has any, without list marks.
 
-    A semicolon separates lines, but not in what a player says. Text in `<think>` tags is left out.
+    A semicolon separates lines, but not in what a player says. Text in `<think>` tags is left out, and so is all text
+    before a closing tag without an opening one. A dash before a number is its sign, not a list mark.
     """
-    message = _THOUGHT.sub("", message)
+    message = _THOUGHT_END.split(_THOUGHT.sub("", message))[-1]
     fenced = _FENCE.findall(message)
     lines = list[str]()
     for line in "\n".join(fenced or [message]).replace("`", "").splitlines():
@@ -72,17 +80,20 @@ def is_sentence(line: str) -> bool:
 
 
 def write_digits(text: str) -> str:
-    """Return a text in lower case with its number words in digits: `twenty-five litres` as `25 litres`."""
-    return _SPELLED.sub(lambda found: str(sum(NUMBERS[word] for word in re.split("[- ]", found[0]))), text.lower())
+    """Return a text in lower case with hyphens for dashes, and digits for number words: `25 L` for `Twenty-five L`."""
+    text = re.sub(f"[{DASHES}]", "-", text.lower())
+    return _SPELLED.sub(lambda found: str(sum(NUMBERS[word] for word in re.split("[- ]", found[0]))), text)
 
 
 def split_phrase(text: str) -> Phrase:
-    """Split an order without its plots into words and amounts."""
-    words, amounts = list[str](), list[Amount]()
-    tokens = re.findall(rf"{NUMBER.pattern}|%|[^\W\d_][\w-]*", write_digits(text))
+    """Split an order without its plots into words and amounts; ConfigError for a dash that may be a minus sign."""
+    words, amounts, text = list[str](), list[Amount](), write_digits(text)
+    if found := _UNSURE_SIGN.search(text):
+        raise mismatch(repr(text), "a number without a dash, which may be a minus sign", repr(text[found.start() :]))
+    tokens = re.findall(rf"[\d.]+_\d\w*|{NUMBER.pattern}|%|[^\W\d_][\w-]*", text)
     for token in tokens:
         if NUMBER.fullmatch(token):
-            amounts.append(Amount(float(token), ""))
+            amounts.append(Amount(float(token) + 0.0, ""))
         elif token in UNIT_WORDS and amounts and not amounts[-1].unit:
             amounts[-1] = amounts[-1]._replace(unit=UNIT_WORDS[token])
         else:

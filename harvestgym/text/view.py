@@ -85,7 +85,7 @@ class TextView:
 
     def observe(self, line: str) -> str:
         """Pay for observations of the current step; return what was learned."""
-        raise mismatch(repr(line), "an order", "a request, although everything that can be observed is already shown")
+        raise mismatch("observe", "an order", "a request, although everything that can be observed is already shown")
 
     def finish(self) -> None:
         """Carry out the orders, and let the step pass."""

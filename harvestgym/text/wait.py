@@ -73,12 +73,12 @@ class Wait(NamedTuple):
 
 def parse_wait(text: str, unit: str, quantities: Mapping[str, Quantity]) -> Wait:
     """Parse what follows `wait`; ConfigError for anything other than steps and conditions."""
-    length, _, until = write_digits(text).partition("until")
+    length, condition, until = write_digits(text).partition("until")
     units = {unit: 1} | ({"week": 7} if unit == "day" else {})
     named = "|".join(units)
     length = re.sub(rf"\ban? (?={named})", "1 ", length.strip())
     found = re.fullmatch(rf"(?:for |at most |up to )?(\d+)? *(?:({named})s?)?,?(?: or)?", length)
-    if found is None or not (found[1] or until.strip()):
+    if found is None or not (until.strip() if condition else found[1]):
         raise mismatch("wait", f"a number of {unit}s or a condition", f"{text!r}; try: wait 7 {unit}s")
     steps = int(found[1]) * units.get(found[2], 1) if found[1] else UNLIMITED_WAIT
     near = min(max(steps, 1), LONGEST_WAIT)

@@ -10,6 +10,7 @@ import pytest
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.loading import load_object
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.episode_runner import EPISODE_ROWS, prepare_setting
 from harvestgym.evaluate.run import evaluate_id
@@ -65,6 +66,31 @@ def test_rows_do_not_depend_on_the_other_cases() -> None:
         assert_equal_rows(one, collect([alone])[0])
 
 
+COUNTED = """
+calls = []
+
+def make(id, env):
+    def act(obs):
+        calls.append(1)
+        return env.action_space.low + 0.1 * float(obs[0] > 0)
+
+    return act
+"""
+
+
+def test_a_python_policy_is_not_called_for_many_rows_that_are_dropped(tmp_path: Path) -> None:
+    """Its rows are those of more episodes at a time, bit for bit."""
+    path = tmp_path / "counted.py"
+    path.write_text(COUNTED)
+    few, many = (case(policy=f"{path}:make", episodes=episodes, seed=3) for episodes in (20, 300))
+    (found,) = collect([few])
+    calls = load_object(f"{path}:calls")
+    assert len(calls) == 32 * found["length"].max()
+    (more,) = collect([many])
+    for name in found:
+        np.testing.assert_array_equal(found[name], more[name][:20], err_msg=name)
+
+
 def test_rows_of_an_interrupted_sweep_are_the_same(tmp_path: Path) -> None:
     sweep(grid()[1:3], tmp_path)
     for stored, one in zip(collect(grid(), tmp_path), collect(grid()), strict=True):
@@ -97,7 +123,7 @@ def test_a_policy_may_come_from_a_file(tmp_path: Path, function: str) -> None:
         ({"policy": "mzy"}, "expected a known policy, got 'mzy'; try 'msy'"),
         ({"policy": "gone.module:make"}, "got the unknown module 'gone'"),
         ({"policy": "{}/agent.py:mak"}, "expected a known name, got 'mak'; try 'make'"),
-        ({"policy": "{}/agent.py:nothing"}, "expected a Policy, a model .*, got None"),
+        ({"policy": "{}/agent.py:nothing"}, "not played, because .* returned None"),
         ({"overrides": {"rr": 1}}, "unexpected keyword argument 'rr'"),
     ],
 )

@@ -68,7 +68,7 @@ def test_mistakes_hold_the_year_and_strangers_are_refused(game: TextCommons) -> 
     held = send_all(game, "quota 5\ndone")
     assert (
         game.session.steps == 0
-        and "expected 1 number from 0 to 2 (or in % of the stock), got 5" in held["fleet_3"].text
+        and "expected 1 number from 0 to 2, or 0 % to 100 % of the stock, got 5" in held["fleet_3"].text
     )
     with pytest.raises(ConfigError, match="try 'fleet_"):
         game.step({"fleet_l": "done"})

@@ -82,6 +82,50 @@ def test_a_short_line_that_is_no_sentence_holds_the_year(games: dict[str, TextGa
     assert game.step(f"{slip}; done").info["passed"] == 0
 
 
+SIGNED = [
+    "-1", "-0.5", "- 0.5", "quota - 0.5", "quota -(0.5)", "quota: -0.5", "-.5!", "-1e-2",
+    "\u22120.5", "\u2013 0.5", "quota \u22120.5", "quota \u2014 0.5",
+    "1. -0.5", "* -0.5", "- -0.5", "--0.5", "**-0.5**", "- **0.5**", "-`0.5`", "-+0.5", "quota -$0.5", "- 5 %",
+    "-one", "quota minus 0.5",
+    "0.05-0.1", "quota 0.05\u20130.1", "- 0.5\n- done", "quota 0.05; -0.5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("message", SIGNED)
+def test_a_dash_before_a_number_is_a_sign(games: dict[str, TextGame], message: str) -> None:
+    game = games[FISHERY]
+    game.reset(0)
+    reply = game.step(f"{message}\ndone")
+    assert reply.info["passed"] == 0 and len(reply.info["mistakes"]) == 1
+
+
+@pytest.mark.parametrize("mark", ["- ", "-", "* ", "+ ", "\u2013 ", "\u2212 ", "\u2022 ", "1. ", "2) ", "- **"])
+def test_list_marks_before_orders_are_left_out(games: dict[str, TextGame], mark: str) -> None:
+    assert games[FISHERY].step(f"{mark}quota 0.05").info["queued"] == ["quota 0.05"]
+    assert games[FARM].step(f"clear\n{mark}water 10 L").info["queued"] == ["water 10 L at (0, 0)"]
+
+
+@pytest.mark.parametrize("line", ["water - 10 L", "water \u221210 L", "- 10 L", "wait -3 days", "wait - 3 days"])
+def test_a_farm_has_no_negative_amounts(games: dict[str, TextGame], line: str) -> None:
+    reply = games[FARM].step(f"clear\n{line}")
+    assert reply.info["passed"] == 0 and reply.info["mistakes"] and not reply.info["queued"]
+    assert games[FORAGER].step("north - 3").info["mistakes"] == ["north - 3"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["I want half.\nquota 1\ndone\n</think>\n{}", "<thinking>quota 1\ndone</thinking>\n{}",
+     "<THINK>\nquota 1\ndone\n</Think>{}", "quota 1\n</think>\nquota 1.5\n</thinking>\n{}", "[THINK]quota 1[/THINK]{}",
+     "<think>so <think>and</think>\nquota 1\ndone</think>\n{}", "{}\n<think>\nquota 1\ndone",
+     "<think>a</think>\n{}\n<think>quota 1\ndone</think>", "```\nquota 1\n```\n</ think >\n```\n{}\n```"],
+)  # fmt: skip
+def test_thoughts_are_not_carried_out(games: dict[str, TextGame], message: str) -> None:
+    game = games[FISHERY]
+    game.reset(0)
+    reply = game.step(message.format("quota 0.02"))
+    assert reply.info["queued"] == ["quota 0.02"] and not reply.info["mistakes"] and reply.info["passed"] == 0
+
+
 def test_ignored_lines_are_listed(games: dict[str, TextGame]) -> None:
     game = games[FISHERY]
     game.reset(0)
@@ -103,6 +147,24 @@ def test_long_lines_and_messages_are_not_dropped_in_silence(games: dict[str, Tex
     assert game.step(f"{'The stock is low. ' * 200}\ndone").info["passed"] == 1
     helped = game.step("help\n" * 1900)
     assert helped.text.count("Commands:") == 1 and "Only the first 200 lines" in helped.text
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [("done 5", "done: expected nothing else on the line, or wait N years for several, got '5'"),
+     ("done for the next five years", "or wait N years"), ("done -1", "got '-1'"), ("done nan", "got 'nan'"),
+     ("wait 3 years until", "a number of years or a condition"), ("quota 0_1", "got '0_1'"),
+     ("observe", "observe: expected an order, got a request"), ("x" * 100_000, "expected at most 2000 characters")],
+)  # fmt: skip
+def test_a_line_that_says_more_or_less_than_an_order_is_refused(
+    games: dict[str, TextGame], line: str, answer: str
+) -> None:
+    game = games[FISHERY]
+    game.reset(0)
+    reply = game.step(line)
+    assert answer in reply.text and reply.info["passed"] == 0 and len(reply.text) < 400
+    assert game.step("quota -0.0").info["queued"] == ["quota 0"]
+    assert game.step("done \u2713").info["passed"] == 1
 
 
 @pytest.mark.parametrize("message", [5, None, ["done"]])
@@ -144,6 +206,14 @@ def test_a_quota_is_no_effort_and_percentages_are_of_the_survey() -> None:
     for order in ("take 20 %", "quota 20 percent"):
         (queued,) = game.step(order).info["queued"]
         assert float(queued.split()[1]) == pytest.approx(0.2 * survey, rel=1e-3)
+
+
+def test_a_rate_is_a_share_or_in_per_cent() -> None:
+    game = TextGame("fishing/us-stocks-v0")
+    assert "from 0 to 1, or 0 % to 100 %; it is kept" in game.reset(0)
+    for refused in ("take 5", "take 100.0000001 %", "-0.1"):
+        assert "from 0 to 1, or 0 % to 100 % of the stock, got" in game.step(refused).text
+    assert game.step("take 5 %").info["queued"] == ["take 0.05"] and game.step("1").info["queued"] == ["take 1"]
 
 
 @pytest.mark.parametrize("id", [FARM, PAID, FISHERY])
@@ -275,7 +345,10 @@ def test_a_quota_is_kept_and_must_be_in_range(games: dict[str, TextGame]) -> Non
     assert game.step("set quota to 0.05\ndone").info["passed"] == 1
     assert "quota 0.05 is kept" in game.step("done").text
     refused = game.step("5\ndone")
-    assert "expected 1 number from 0 to 2 (or in % of the stock), got 5" in refused.text and refused.info["passed"] == 0
+    assert (
+        "expected 1 number from 0 to 2, or 0 % to 100 % of the stock, got 5" in refused.text
+        and refused.info["passed"] == 0
+    )
     assert game.step("0.1").info["queued"] == ["quota 0.1"]
 
 
