@@ -119,9 +119,11 @@ def explain_missing(env: FishingModel, name: str) -> str | None:
 
 
 def explain_policy(env: FishingModel, name: str) -> list[str]:
-    """Return a note if a policy's optimum is only a bound."""
-    words = f"{name} is computed for exact surveys and quotas, and is only a bound here: other rules may earn more"
-    return [words] if name in ("sdp", "sdp-finite") and not is_exact(env.params) else []
+    """Return a note if the optimum that `regret` and some policies use is only a bound; a game shows no regret."""
+    if name == "human" or is_exact(env.params) or find_obstacle(env, env.params):
+        return []
+    what = name if name in ("sdp", "sdp-finite") else "the optimum of `regret`"
+    return [f"{what} is computed for exact surveys and quotas, and is only a bound here: other rules may earn more"]
 
 
 def idle_action(env: FishingModel) -> Any:
