@@ -19,8 +19,10 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.core.tuning.rule_family import TunedRule
+from harvestgym.evaluate.record import record_episode
 from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.analysis.dynamic_programming import best_return, find_obstacle
+from harvestgym.fishing.control import quota
 from harvestgym.fishing.family import from_yaml, make, name_numbers, policies
 
 
@@ -171,3 +173,11 @@ def test_a_rule_that_was_tuned_for_a_file_records_its_numbers(tmp_path: Path) ->
     path.write_text(path.read_text() + "price: 0.9\n")
     with pytest.warns(UserWarning, match="mine > expert: expected the numbers"):
         assert from_yaml(path).expert is None
+
+
+def test_a_recorded_year_has_its_catch_and_the_stock_after_its_growth() -> None:
+    """As docs/fishing.md says: after the shift, the law takes the stock of a row, less its catch, to the next row."""
+    env = make("logistic-v0", noise={"kind": "none"}, Tmax=10)
+    record = record_episode("fishing/logistic-v0", env, quota(env, 0.05), 0)
+    start, catch = record["biomass"][:-1], record["catch"][1:, 0]
+    np.testing.assert_allclose(env.params.law(jnp.asarray(start - catch)), record["biomass"][1:], rtol=1e-5)
