@@ -233,12 +233,13 @@ def evaluate_id(
     env: Env[Any, Any] | None = None,
     split: str | None = None,
 ) -> Evaluation:
-    """Run `episodes` episodes of a named policy on an id and summarise them.
+    """Run `episodes` episodes of a policy, by name or as `file.py:function` (`find_policy`), and summarise them.
 
     A `split` (`"train"` or `"test"`, see `splits`) sets the seed, and the environment if none is given.
     """
     env, seed = _apply_split(id, env, seed, split)
-    whole = run_episodes(env, policy_named(id, env, policy), episodes, seed, horizon(env), progress)
+    env, acting = find_policy(id, env, policy)
+    whole = run_episodes(env, acting, episodes, seed, horizon(env), progress)
     return summarise_episodes(id, env, policy, seed, whole)
 
 
