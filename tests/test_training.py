@@ -18,6 +18,7 @@ import pytest
 from harvestgym import make
 from harvestgym.core.loading import import_file
 from harvestgym.core.random import keys_for
+from harvestgym.evaluate.run import evaluate_id
 
 from .long_form import ALL, long
 
@@ -53,6 +54,31 @@ def test_ppo_learns_to_fish(ppo: ModuleType) -> None:
     mean = {name: each["mean"] for name, each in found["scores"].items()}
     assert mean["agent 0"] > 0.8 * mean["expert"] > 3 * mean["random"]
     assert len(found["seed 0"]["curve"]) == 35 and "agent 0" in ppo.text(found)
+
+
+KEPT = re.compile(r"^```py\n# ([a-z]+[.]py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""The two files of docs/training.md that keep an agent and play it."""
+
+
+@long
+@pytest.mark.parametrize(
+    ("id", "column"), [("fishing/logistic-survey-v0", "ever below 0.2 K"), ("farm/paid-looks-1x1-v0", "yield kg")]
+)
+def test_an_agent_is_kept_as_the_docs_say(
+    id: str, column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optax")
+    files = dict(KEPT.findall((EXAMPLES.parent / "docs" / "training.md").read_text(encoding="utf-8")))
+    assert list(files) == ["train.py", "agent.py"]
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.chdir(tmp_path)
+    small = "Settings(num_envs=16, num_steps=8, updates=2, minibatches=2)"
+    changed = files["train.py"].replace("Settings()", small).replace("fishing/logistic-survey-v0", id)
+    assert changed.count(small) == changed.count(id) == 1
+    exec(compile(changed, "train.py", "exec", dont_inherit=True), {"__name__": "__main__"})
+    (tmp_path / "agent.py").write_text(files["agent.py"], encoding="utf-8")
+    found = evaluate_id(id, "agent.py:make", 2)
+    assert column in found.columns and np.isfinite(found.returns).all()
 
 
 EIGHT_DEVICES = """

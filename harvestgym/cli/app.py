@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import warnings
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -47,7 +48,8 @@ app.add_typer(weather.group, name="weather")
 
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False) -> None:
-    """Show the version if requested."""
+    """Show the version if requested. Warnings are printed as one line, without a place in the code."""
+    warnings.formatwarning = lambda message, *_args, **_named: f"harvestgym: {message}\n"
     if version:
         from importlib.metadata import version as version_of
 

@@ -82,9 +82,9 @@ def print_table(table: Table, console: Console | None = None, cut: bool = False)
     console.print(drawn)
 
 
-def print_result(result: ResultTable) -> None:
-    """Print the table of a result and the lines below it."""
-    print_table(result.to_table())
+def print_result(result: ResultTable, table: Table | None = None) -> None:
+    """Print the table of a result, by default `to_table()`, and the lines below it."""
+    print_table(table or result.to_table())
     for line in result.describe():
         typer.echo(line)
 

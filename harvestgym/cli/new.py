@@ -16,7 +16,6 @@ import typer
 from harvestgym import registry
 from harvestgym.core.config import read_extended
 from harvestgym.core.errors import check_name, mismatch, require
-from harvestgym.core.loading import load_object
 from harvestgym.core.yaml_io import parse
 from harvestgym.evaluate.export import check_folder
 from harvestgym.farm.public_names import KINDS
@@ -34,10 +33,10 @@ ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.
 HEADER = """# A copy of {id}; change anything you like.
 # harvestgym show {file} all              prints its variables, actions and parameters
 # harvestgym run {file} --policy expert   runs the expert on it
+# harvestgym tune {file}                  tunes the numbers of its expert to your changes
 """
 
-FARM_HEADER = """# harvestgym tune {file}                  tunes the numbers of its expert to your changes
-# harvestgym schema                       prints a schema for editors
+FARM_HEADER = """# harvestgym schema                       prints a schema for editors
 """
 
 PART_ORDER = ("doc", "hard", "tags", "mode", "fields", "farmers", "rules", "scoring", "expert")
@@ -118,8 +117,9 @@ def write_copy(path: Path, what: str, like: str) -> Path:
 def _complete_text(family: str, id: str) -> str:
     """Return the YAML for an id, with everything it extends and its tuned expert, in the order of `PART_ORDER`."""
     from harvestgym.farm.build.farm_writer import to_yaml, write_farm
+    from harvestgym.fishing.spec import digest, override_entries, read_entries
 
-    combine = load_object("harvestgym.fishing.spec:override_entries") if family == "fishing" else None
+    combine = override_entries if family == "fishing" else None
     description = read_extended(registry.locate_file(id), family, combine)
     env: Any = registry.make(id)
     if family == "farm":
@@ -127,11 +127,11 @@ def _complete_text(family: str, id: str) -> str:
         description |= {name: part for name, part in parse(write_farm(env.spec)).items() if name == "expert"}
     elif env.expert is not None:
         description["expert"] = env.expert.model_dump(exclude={"made"})
-        if family == "fishing":  # a change of the law is noticed when the file is read
-            description["expert"]["made"] = load_object("harvestgym.fishing.spec:name_law")(env.params.law)
     if family == "fishing" and not {"stock", "stocks"} & set(description):
         description["start"] = description.get("start", np.asarray(env.params.start).tolist())
     description |= {name: value for name, value in registry.spec(id).kwargs.items() if name != "name"}
     description.pop("history", None)  # the version history belongs to the catalogue
     description = {part: description[part] for part in PART_ORDER if part in description} | description
+    if family == "fishing" and env.expert is not None:  # changed numbers are noticed when the file is read
+        description["expert"]["made"] = {"numbers": digest(read_entries(description, id))}
     return to_yaml(description)

@@ -42,6 +42,7 @@ def run(
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 100,
     seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode, as in reset(seed=SEED)")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
+    intervals: Annotated[bool, typer.Option("--intervals", help="print the 95 % interval of each mean")] = False,
     out: Annotated[
         Path | None, typer.Option(help="folder for the first episode as a Parquet file and a picture")
     ] = None,
@@ -67,7 +68,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(result.to_json()))
     else:
-        print_result(result)
+        print_result(result, result.to_table(intervals))
     if recorded is not None:
         with progress_bars() as start_bar:
             written = [*export.write(recorded, start_bar)]

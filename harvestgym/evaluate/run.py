@@ -32,7 +32,7 @@ from harvestgym.registry import family_function
 from harvestgym.registry import spec as spec_of
 
 from . import splits
-from .statistics import Summary, summarise
+from .statistics import ConfidenceInterval, Summary, summarise
 
 BATCH = 50
 """Episodes per compiled call; progress is reported between calls."""
@@ -88,18 +88,25 @@ class Evaluation(ResultTable):
         out["spread"] = {name: {"sd": one.sd, "ci95": [one.low, one.high]} for name, one in found.items()}
         return out | {name: count_labels(v) for name, v in self.columns.items() if not is_numeric(v)}
 
-    def to_table(self) -> Table:
-        """Make a table of the results; a single episode has one column of values."""
+    def to_table(self, intervals: bool = False) -> Table:
+        """Make a table of the results, with the 95 % interval of each mean if `intervals` is set.
+
+        A single episode has one column of values.
+        """
         many = len(self.returns) > 1
         episodes = f"{len(self.returns)} episodes" if many else "one episode"
         columns = ("", "mean", "sd", "lowest", "highest") if many else ()
         rows: list[tuple[str, ...]] = []
         for name, values in {"return": self.returns, **self.samples}.items():
-            numbers = (values.mean(), summarise(values).sd, values.min(), values.max()) if many else values
-            rows.append((name, *(f"{float(number):z.3f}" for number in numbers)))
+            found = summarise(values)
+            numbers = (found.mean, found.sd, values.min(), values.max()) if many else values
+            last = (f"{found.low:z.3f} to {found.high:z.3f}",) if many and intervals else ()
+            rows.append((name, *(f"{float(number):z.3f}" for number in numbers), *last))
         alone = {"CVaR 10 %": self.summary.cvar10, "interquartile mean": self.summary.iqm} if many else {}
         alone |= {} if self.risk is None else {str(self.risk): self.risk(self.returns)}
-        rows += [(f"return, {name}", f"{number:z.3f}", *[""] * (3 * many)) for name, number in alone.items()]
+        rest = [""] * (len(rows[0]) - 2)
+        rows += [(f"return, {name}", f"{number:z.3f}", *rest) for name, number in alone.items()]
+        columns += ("95 % interval",) * (many and intervals)
         return Table(f"{self.policy} on {self.id}, {episodes}, seed {self.seed}", columns, rows)
 
     def describe(self) -> list[str]:
@@ -127,20 +134,29 @@ class Comparison(ResultTable, dict[str, Evaluation]):
         returns = ", ".join(f"{name} {one.summary}" for name, one in self.items())
         return shorten(f"{type(self).__name__}({title}{returns})", REPR_WIDTH, placeholder=" ...)")
 
-    def to_table(self, *columns: str) -> Table:
+    def to_table(self, *columns: str, intervals: bool = False) -> Table:
         """Make a table with a row per policy: its return with the 95 % interval, and the means of the columns.
 
-        By default, the table has all numeric columns.
+        By default, the table has all numeric columns. With `intervals`, each mean has its 95 % interval.
         """
         first = next(iter(self.values()))
         check_each_name("column", columns, first.columns)
         numeric = columns or [name for name, values in first.columns.items() if is_numeric(values)]
+        write = _write_interval if intervals else _write_mean
         rows = [
-            (name, str(one.summary), *(f"{float(np.mean(one.columns[column])):z.3g}" for column in numeric))
-            for name, one in self.items()
+            (name, str(one.summary), *(write(one.columns[column]) for column in numeric)) for name, one in self.items()
         ]
         title = f"{first.id}, {len(first.returns)} episodes, seed {first.seed}"
         return Table(title, ("policy", "return (95 % interval)", *numeric), rows)
+
+
+def _write_mean(values: np.ndarray) -> str:
+    return f"{float(np.mean(values)):z.3g}"
+
+
+def _write_interval(values: np.ndarray) -> str:
+    found = summarise(values)
+    return str(ConfidenceInterval(found.mean, found.low, found.high))
 
 
 @cache
@@ -219,12 +235,13 @@ def evaluate_id(
     env: Env[Any, Any] | None = None,
     split: str | None = None,
 ) -> Evaluation:
-    """Run `episodes` episodes of a named policy on an id and summarise them.
+    """Run `episodes` episodes of a policy, by name or as `file.py:function` (`find_policy`), and summarise them.
 
     A `split` (`"train"` or `"test"`, see `splits`) sets the seed, and the environment if none is given.
     """
     env, seed = _apply_split(id, env, seed, split)
-    whole = run_episodes(env, policy_named(id, env, policy), episodes, seed, horizon(env), progress)
+    env, acting = find_policy(id, env, policy)
+    whole = run_episodes(env, acting, episodes, seed, horizon(env), progress)
     return summarise_episodes(id, env, policy, seed, whole)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 from scipy.stats import trim_mean
 
 from harvestgym.core.risk import CVaR
@@ -65,10 +65,11 @@ def format_mean(mean: float, low: float, high: float) -> str:
 
 
 def summarise(returns: ArrayLike, clusters: ArrayLike | None = None) -> Summary:
-    """Summarise a sample; its interval comes from `estimate_mean`."""
+    """Summarise a sample; its interval comes from `estimate_mean` or, if it is boolean, from `estimate_share`."""
     values = np.asarray(returns, np.float64)
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    mean, low, high = estimate_mean(values, clusters)
+    boolean = np.asarray(returns).dtype == bool and clusters is None
+    mean, low, high = estimate_share(returns) if boolean else estimate_mean(values, clusters)
     return Summary(mean, sd, WORST_TENTH(values), low, high, interquartile_mean([values]))
 
 
@@ -93,6 +94,16 @@ def estimate_mean(values: ArrayLike, clusters: ArrayLike | None = None) -> Confi
         error = np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / len(sample)
         half = float(stdtrit(groups - 1, 0.975) * error)
     return ConfidenceInterval(mean, mean - half, mean + half)
+
+
+def estimate_share(values: ArrayLike) -> ConfidenceInterval:
+    """Estimate the share of true values, with the interval of Wilson (1927), which lies between 0 and 1."""
+    hits = np.asarray(values, bool)
+    z, number, share = float(ndtri(0.975)), len(hits), float(hits.mean())
+    whole = 1 + z**2 / number
+    middle = (share + z**2 / (2 * number)) / whole
+    half = z * np.sqrt(share * (1 - share) / number + (z / (2 * number)) ** 2) / whole
+    return ConfidenceInterval(share, max(middle - half, 0.0), min(middle + half, 1.0))
 
 
 def interquartile_mean(strata: Strata) -> float:

@@ -35,7 +35,7 @@ from .env import FisheryGym
 from .metrics import summary as summary
 from .model import FishingModel, FishingParams, FishingState
 from .shared_stock import CommonsModel, share_stock
-from .spec import build_fishery, read_spec
+from .spec import build_fishery, digest, read_spec
 from .structured_growth import Patches
 
 CATALOGUE = Path(__file__).with_name("catalogue")
@@ -68,6 +68,11 @@ def make_commons(fleets: int = 5, **overrides: Any) -> CommonsModel:
 def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
     """Make a fishery from your own file; raise ConfigError if it is missing or has mistakes."""
     return build_fishery(read_spec(Path(path), overrides), Path(path).stem)
+
+
+def name_numbers(env: FishingModel, path: Path) -> dict[str, str]:
+    """Return what a tuned rule records of the numbers of its fishery, so that a change of them is noticed."""
+    return {"numbers": digest(read_spec(path, {}))}
 
 
 def make_gymnasium(env: FishingModel, render_mode: str | None = None) -> FisheryGym:
@@ -114,9 +119,11 @@ def explain_missing(env: FishingModel, name: str) -> str | None:
 
 
 def explain_policy(env: FishingModel, name: str) -> list[str]:
-    """Return a note if a policy's optimum is only a bound."""
-    words = f"{name} is computed for exact surveys and quotas, and is only a bound here: other rules may earn more"
-    return [words] if name in ("sdp", "sdp-finite") and not is_exact(env.params) else []
+    """Return a note if the optimum that `regret` and some policies use is only a bound; a game shows no regret."""
+    if name == "human" or is_exact(env.params) or find_obstacle(env, env.params):
+        return []
+    what = name if name in ("sdp", "sdp-finite") else "the optimum of `regret`"
+    return [f"{what} is computed for exact surveys and quotas, and is only a bound here: other rules may earn more"]
 
 
 def idle_action(env: FishingModel) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -28,7 +30,6 @@ from harvestgym.core.errors import (
 from harvestgym.core.loading import load_class_of_file
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.core.tuning.rule_family import TunedRule, read_tuned
-from harvestgym.core.view.tables import round_number
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 
 from . import growth, noise, structured_growth
@@ -134,21 +135,45 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
     """Read the spec of a file, resolve its `extends:`, and apply `overrides`.
 
     An override is an entry of the file or, in short form, a law parameter (`r=0.5`) or the noise's `sigma`. Without
-    overrides, the expert comes from the tuned file, if there is one; with overrides, its numbers would no longer suit
-    the fishery. The exception is `stocks`, because the tuned rule is made for any stock.
+    overrides, the expert comes from the tuned file, if there is one. An expert that was tuned for other numbers is
+    dropped, with a warning if the file has changed. The exception is `stocks`, because the tuned rule is made for any
+    stock.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
-    data = override_entries(read_extended(path, "fishery", override_entries), entries)
+    data = _fill_in_stocks(override_entries(read_extended(path, "fishery", override_entries), entries))
+    same = set(overrides) <= {"stocks"}
+    if same and (tuned := read_tuned(path)) is not None:
+        data["expert"] = tuned.model_dump()
+    for name in [name for name in overrides if name not in entries]:
+        entries = merge(entries, _expand_short_name(data, name, overrides[name]))
+    spec = read_entries(override_entries(data, entries), path.stem)
+    if spec.expert is None or spec.expert.made.get("numbers", digest(spec)) == digest(spec):
+        return spec
+    if same:
+        found = "changed numbers, so the rule without tuning is used"
+        hint = f"`harvestgym tune {path}`"
+        warn_user(str(mismatch(f"{path.stem} > expert", "the numbers for which it was tuned", found, hint)))
+    return spec.model_copy(update={"expert": None})
+
+
+def read_entries(data: Mapping[str, Any], where: str) -> FishingSpec:
+    """Validate the entries of a fishery file, filled in from the stock that it names."""
+    return validate(FishingSpec, make_plain(_fill_in_stocks(data)), where)
+
+
+def _fill_in_stocks(data: Mapping[str, Any]) -> dict[str, Any]:
     if data.get("stock") is not None:
         data = override_entries(make_stock_entries(data["stock"]), data)
     if data.get("stocks") is not None:
         data = override_entries(make_context_entries(), data)
-    if set(overrides) <= {"stocks"} and (tuned := read_tuned(path)) is not None:
-        data["expert"] = tuned.model_dump()
-    for name in [name for name in overrides if name not in entries]:
-        entries = merge(entries, _expand_short_name(data, name, overrides[name]))
-    data = override_entries(data, entries)
-    return validate(FishingSpec, make_plain(data), path.stem)
+    return dict(data)
+
+
+def digest(spec: FishingSpec) -> str:
+    """Return a digest of the numbers for which an expert is tuned: all except those of the stocks drawn."""
+    numbers = spec.model_dump(exclude={"doc", "hard", "history", "expert", "stocks"}, exclude_defaults=True)
+    floats = jax.tree.map(lambda value: value if isinstance(value, str) else float(value), numbers)
+    return hashlib.sha256(json.dumps(floats, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def override_entries(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,9 +251,6 @@ def _check_entries(spec: FishingSpec, law: GrowthLaw, where: str) -> None:
     hint = f"{limit / 100:g}, if {limit:g} % is meant"
     require(limit <= 1, f"{where} > catch_constraint", expected, f"{limit:g}", hint)
     check_first_stock(law, start := find_start(spec, law), spec.collapse, f"{where} > start")
-    made, now = spec.expert.made if spec.expert else {}, name_law(law)
-    if "K" in made and made != now:
-        warn_user(f"{where} > expert: expected numbers tuned for {now}, got those for {made}; try `harvestgym tune`")
     low, high, first = LOW_SHARE * law.capacity, 2 * law.capacity, law.biomass(law.start(jnp.float32(np.max(start))))
     if spec.problem == "harvest" and not (spec.stock or spec.stocks or low <= first <= high):
         warn_user(f"{where} > start: expected a stock from {low:g} (0.2 K) to {high:g} (2 K), got {first:g}")
@@ -238,11 +260,6 @@ def find_start(spec: FishingSpec, law: GrowthLaw) -> StockStart:
     """Return the stock at the start: by default 0.75 of the unfished stock, or half of M under May's law."""
     default = 0.5 * law.M if isinstance(law, May) else 0.75 * law.capacity
     return float(default) if spec.start is None else spec.start
-
-
-def name_law(law: GrowthLaw) -> dict[str, str | float]:
-    """Return the kind and the unfished stock of a law, for which an expert was tuned."""
-    return {"law": type(law).__name__, "K": round_number(float(law.capacity))}
 
 
 def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[str, Any]) -> FishingParams:

@@ -182,16 +182,16 @@ class Session:
         """The episode so far, for drawing."""
         return RecordedEpisode(self.id, self.env, "human", self.seed, self.record, self.result)
 
-    def replay(self, path: Path, messages: Sequence[ChatMessage] = ()) -> None:
+    def replay(self, path: str | Path, messages: Sequence[ChatMessage] = ()) -> None:
         """Write the episode so far, with its messages, as an HTML page; needs the extra `plot`."""
         about = f"played {'with text' if messages else 'by a user'}, seed {self.seed}"
         self.recorded.replay(path, about, messages=messages)
 
-    def save(self, folder: Path) -> Path:
+    def save(self, folder: str | Path) -> Path:
         """Save the episode as a demonstration in a new file in `folder`; return its path. Needs the extra `data`."""
         check_extras("demonstration", data="pyarrow")
         stem = self.recorded.stem
-        paths = (folder / f"{stem}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
+        paths = (Path(folder) / f"{stem}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
         path = next(path for path in paths if not path.exists())
         return write_demonstrations(Demonstrations(self.id, "human", [self.episode], self.overrides), path)
 

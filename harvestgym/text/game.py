@@ -7,7 +7,7 @@ from textwrap import shorten
 from typing import Any, NamedTuple
 
 from harvestgym.core.errors import ConfigError, require
-from harvestgym.core.view.tables import round_number
+from harvestgym.core.view.tables import round_number, write_number
 from harvestgym.core.view.timeline import ChatMessage
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.session import Session
@@ -221,9 +221,9 @@ class TextGame:
         parts = said if notes["mistakes"] or not passed else [line for line in said if not line.startswith(QUEUED)]
         if over and passed:
             lessons = (f"- {line}" for line in self.session.lessons)
-            parts += [f"The episode has ended with {self.session.total:.4g} points.", *lessons]
+            parts += [f"The episode has ended with {write_number(self.session.total)} points.", *lessons]
         elif passed:
-            change = f" Change {reward:+.3g}." if reward else ""
+            change = f" Change {'+' * (reward > 0)}{write_number(reward, 3)}." if reward else ""
             parts.append(self.view.describe() + change)
         elif queued and not over:
             unit = self.view.unit

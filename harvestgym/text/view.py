@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from harvestgym.core.errors import mismatch
-from harvestgym.core.view.tables import round_number
+from harvestgym.core.view.tables import round_number, write_number
 from harvestgym.play.session import Session
 
 
@@ -116,7 +116,7 @@ def name_condition(quantities: Mapping[str, Quantity]) -> str:
     """Return a condition for `wait` that does not hold now: half of the first number that is observed every step."""
     numbers = ((name, np.max(q.values)) for name, q in quantities.items() if q.fresh and not q.labels and name != "day")
     name, value = next(numbers, ("stock", 1.0))
-    return f"{name} < {value / 2:.2g}"
+    return f"{name} < {write_number(value / 2, 2)}"
 
 
 def say_json(quantity: Quantity) -> Any:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 
@@ -113,6 +114,12 @@ def test_a_bar_pulses_without_a_share_until_a_first_part_is_done(
         moving = capsys.readouterr().err
     assert "job: compiling" in waiting and "0:00:00" in waiting and "%" not in waiting and "left" not in waiting
     assert "25%" in moving and "compiling" not in moving
+
+
+def test_a_warning_is_one_line_without_a_place_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warnings.formatwarning", warnings.formatwarning)
+    run_command("list")
+    assert warnings.formatwarning(UserWarning("no fish"), UserWarning, "main.py", 1445) == "harvestgym: no fish\n"
 
 
 @pytest.mark.parametrize("id", [ID, "farm/full-3x4-v0", "fishing/tipping-v0", "forager/seasons-v0"])

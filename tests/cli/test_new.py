@@ -89,6 +89,7 @@ def test_a_new_forager_can_be_a_copy_of_a_truncated_twin(tmp_path: Path) -> None
     assert harvestgym.make(str(path)).horizon == 5000  # type: ignore[attr-defined]
 
 
+@pytest.mark.filterwarnings("ignore:my-fishery > expert")
 def test_a_fishery_of_your_own_runs(tmp_path: Path) -> None:
     path = tmp_path / "my-fishery.yaml"
     runner.invoke(app, ["new", "fishery", str(path)])

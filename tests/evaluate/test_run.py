@@ -176,6 +176,19 @@ def test_the_json_has_means_and_counts_of_every_column() -> None:
             assert sum(written[name].values()) == EPISODES, name
 
 
+def test_a_table_has_intervals_of_every_mean_on_request() -> None:
+    together = evaluate_together(SURVEY, ["expert", "closed"], EPISODES)
+    found = together["expert"]
+    plain, rows = (found.to_table(*chosen) for chosen in ((), (True,)))
+    assert plain.columns == rows.columns[:-1] and rows.columns[-1] == "95 % interval"
+    assert {len(row) for row in rows.rows} == {6} and [row[:5] for row in rows.rows] == plain.rows
+    low, high = found.to_json()["spread"]["ever below 0.2 K"]["ci95"]
+    cells = {row[0]: row[-1] for row in rows.rows}
+    assert cells["ever below 0.2 K"] == f"{low:.3f} to {high:.3f}" and 0 <= low < high < 1
+    compared = together.to_table("ever below 0.2 K", intervals=True).rows[0]
+    assert re.fullmatch(r"[\d.]+ \([\d.]+ to [\d.]+\)", compared[-1])
+
+
 def test_yields_are_also_in_tonnes_and_of_the_harvested_seasons_and_water_in_mm() -> None:
     """The averages over the seasons with a harvest accompany those over all seasons."""
     columns = {

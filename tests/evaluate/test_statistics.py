@@ -16,6 +16,7 @@ from harvestgym.core.risk import CVaR
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.evaluate.statistics import (
     estimate_mean,
+    estimate_share,
     format_mean,
     interquartile_mean,
     resample_means,
@@ -55,6 +56,15 @@ def test_the_interval_covers_the_mean_about_95_times_in_100() -> None:
     reported = [summarise(sample) for sample in draws]
     missed = np.mean([not s.low <= 2.0 <= s.high for s in reported])
     assert abs(missed - 0.05) < 0.015
+
+
+@pytest.mark.parametrize(("hits", "number"), [(0, 5), (3, 5), (5, 5), (41, 400)])
+def test_the_interval_of_a_share_is_that_of_wilson(hits: int, number: int) -> None:
+    values = np.arange(number) < hits
+    found, own = estimate_share(values), summarise(values)
+    expected = scipy.stats.binomtest(hits, number).proportion_ci(method="wilson")
+    assert found == pytest.approx((hits / number, expected.low, expected.high))
+    assert (own.mean, own.low, own.high) == found and 0 <= own.low < own.high <= 1
 
 
 def test_a_bootstrap_sample_draws_blocks_then_seasons() -> None:

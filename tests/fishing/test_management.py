@@ -12,13 +12,18 @@ import numpy as np
 import pytest
 
 import harvestgym
+from harvestgym import registry
 from harvestgym.cli.new import write_copy
+from harvestgym.core.config import locate_tuned
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.rollout import rollout
+from harvestgym.core.tuning.rule_family import TunedRule
+from harvestgym.evaluate.record import record_episode
 from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.analysis.dynamic_programming import best_return, find_obstacle
-from harvestgym.fishing.family import from_yaml, make
+from harvestgym.fishing.control import quota
+from harvestgym.fishing.family import from_yaml, make, name_numbers, policies
 
 
 def reset_start(env: Any, **given: Any) -> float:
@@ -137,11 +142,42 @@ def test_the_default_start_follows_the_capacity(tmp_path: Path) -> None:
 
 
 def test_an_expert_belongs_to_its_law(tmp_path: Path) -> None:
-    """Keywords and files that change the law drop the expert of their base; a copy that is edited says so."""
-    path = write_copy(tmp_path / "mine.yaml", "fishery", "fishing/pella-tomlinson-v0")
+    """Keywords that change a number drop the expert of their base; so does an edited copy, with a warning."""
+    path = write_copy(tmp_path / "mine.yaml", "fishery", "fishing/logistic-survey-v0")
     text = path.read_text()
     assert "start: 0.75" in text and from_yaml(path).expert is not None
-    assert from_yaml(path, K=120).expert is None and from_yaml(path, Tmax=50).expert is not None
-    path.write_text(text.replace("K: 1.0\n  theta", "K: 120\n  theta"))
-    with pytest.warns(UserWarning, match="expert: expected numbers tuned for .*120.*, got those for .*1.0"):
-        from_yaml(path, start=90)
+    assert from_yaml(path, K=120).expert is None and from_yaml(path, Tmax=50).expert is None
+    path.write_text(text.replace("# harvestgym", "# mine").replace("r: 0.3\n", "r: 0.30\n"))
+    assert from_yaml(path).expert is not None, "the same numbers, written otherwise"
+    for old, new in {"r: 0.3\n": "r: 0.9\n", "Tmax: 100": "Tmax: 30", "sigma: 0.2": "sigma: 0.4"}.items():
+        assert old in text
+        path.write_text(text.replace(old, new))
+        with pytest.warns(UserWarning, match="expert: expected the numbers for which it was tuned.*`harvestgym tune"):
+            rules = policies(env := from_yaml(path))
+        assert env.expert is None and rules["expert"] is rules["dfo"]
+
+
+@pytest.mark.parametrize("id", registry.ids("fishing"))
+def test_a_copy_has_the_expert_of_its_id(id: str, tmp_path: Path) -> None:
+    copied: Any = from_yaml(write_copy(tmp_path / "mine.yaml", "fishery", id)).expert
+    own: Any = registry.make(id)
+    assert (copied.rule, copied.numbers) == (own.expert.rule, own.expert.numbers)
+
+
+def test_a_rule_that_was_tuned_for_a_file_records_its_numbers(tmp_path: Path) -> None:
+    """A change of the file is noticed, but not one of the stocks, because the rule is made for any stock."""
+    path = write_copy(tmp_path / "mine.yaml", "fishery", "fishing/us-stocks-v0")
+    tuned = TunedRule(rule="dfo", made={**name_numbers(make("logistic-v0"), path)})
+    tuned.write(locate_tuned(path))
+    assert from_yaml(path).expert == from_yaml(path, stocks="train").expert == tuned
+    path.write_text(path.read_text() + "price: 0.9\n")
+    with pytest.warns(UserWarning, match="mine > expert: expected the numbers"):
+        assert from_yaml(path).expert is None
+
+
+def test_a_recorded_year_has_its_catch_and_the_stock_after_its_growth() -> None:
+    """As docs/fishing.md says: after the shift, the law takes the stock of a row, less its catch, to the next row."""
+    env = make("logistic-v0", noise={"kind": "none"}, Tmax=10)
+    record = record_episode("fishing/logistic-v0", env, quota(env, 0.05), 0)
+    start, catch = record["biomass"][:-1], record["catch"][1:, 0]
+    np.testing.assert_allclose(env.params.law(jnp.asarray(start - catch)), record["biomass"][1:], rtol=1e-5)

@@ -132,7 +132,7 @@ def test_a_mistake_raises_and_no_day_passes(season: FarmSession, mistake: object
 
 
 def test_a_season_is_saved_as_a_demonstration(season: FarmSession, tmp_path: Path) -> None:
-    paths = [season.save(tmp_path), season.save(tmp_path)]
+    paths = [season.save(tmp_path), season.save(str(tmp_path))]
     assert len(set(paths)) == 2 and all(path.parent == tmp_path for path in paths)
     kept = demonstration_files.read_demonstrations(paths[0])
     assert (kept.id, kept.by, kept.overrides) == (FARM, "human", {"rules": {"horizon#day": DAYS}})

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.play.start_session import start_session
 from harvestgym.text import TextGame
 from harvestgym.text.phrases import list_lines
 from harvestgym.text.wait import parse_wait
@@ -217,6 +218,15 @@ def test_a_rate_is_a_share_or_in_per_cent() -> None:
 
 
 @pytest.mark.parametrize("id", [FARM, PAID, FISHERY])
+def test_tonnes_have_no_exponents() -> None:
+    """Neither the points of a year nor the example of a condition is written as 1.3e+03."""
+    tonnes = start_session("fishing/logistic-v0", 0, 2, {"K": 10_000})
+    game = TextGame("fishing/logistic-v0", session=tonnes)
+    answers = [game.reset(0), game.step("quota 1300\ndone").text, game.step("done").text]
+    assert "Points 1300. Change +1300." in answers[1] and "The episode has ended with" in answers[2]
+    assert not re.search(r"\de\+\d", "".join([*answers, game.rules()]))
+
+
 def test_text_depends_only_on_what_was_observed(games: dict[str, TextGame], id: str) -> None:
     """Hidden numbers in the record are replaced; the words stay the same."""
     game = games[id]

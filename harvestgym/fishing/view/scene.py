@@ -16,7 +16,7 @@ import numpy as np
 from harvestgym.core.view.events import LOSS, say_event
 from harvestgym.core.view.scene import Chart, Line, Map, Mark, Scene, Sprite, Words, load_sprites
 from harvestgym.core.view.timeline import Record
-from harvestgym.fishing.analysis.dynamic_programming import best_return, find_optimum
+from harvestgym.fishing.analysis.dynamic_programming import best_return, find_optimum, is_exact
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.shared_stock import CommonsModel
@@ -175,9 +175,10 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
     taken = _column_lines(env, rate, "share of the stock taken", CATCH)
     high = _find_top(caught, levels.catch)
     if (best := _optimal_catch(env, past)) is not None:
-        caught.append(Line("share that the optimum would take", best, BEST, style="dots"))
+        caught.append(Line("catch that the optimum would take", best, BEST, style="dots"))
         # Ignore the last years, in which the optimal policy takes the whole stock if the end pays nothing for it.
-        high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
+        shown = 1.0 if np.min(env.params.final_price) > 0 else 0.95
+        high = max(high, 1.1 * float(np.nanquantile(best[1:], shown)) if len(best) > 1 else 0.0)
     catches = _chart(env, "Catch per year", _unit(env), caught, levels.catch)
     rates = _chart(env, "Harvest rate", "share", taken, levels.rate)
     return [replace(catches, ends=(0.0, high)), replace(rates, ends=(0.0, _find_top(taken, levels.rate)))]
@@ -192,7 +193,8 @@ def _return_chart(env: FishingModel, past: Record) -> Chart:
     weight = float(env.params.discount) ** np.arange(-1, len(past["reward"]) - 1)
     so_far = np.cumsum(past["reward"] * np.where(weight > 1, 0.0, weight))
     best = best_return(env)
-    levels = {} if best is None else {"expected for the optimum": best}
+    name = "expected for the optimum" if is_exact(env.params) else "bound (exact surveys)"
+    levels = {} if best is None else {name: best}
     return _chart(env, "Discounted return so far", "", [Line("", so_far, STOCK_COLOURS[1])], levels)
 
 

@@ -64,7 +64,8 @@ def _callables(env: FishingModel) -> Table:
     parts = ((name, getattr(env.params, name)) for name in CALLABLES)
     present = [(name, part) for name, part in parts if type(part) not in (type(None), Noise)]
     rows = [(name, type(part).__name__, (type(part).__doc__ or "").partition("\n")[0]) for name, part in present]
-    rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
+    year = "x' = f(x - h)" if env.order == "harvest first" else "x' = f(x) - h"
+    rows.append(("order", env.order, f"{year}, with the noise as above" if env.params.noise.random else year))
     if not isinstance(env, RecoveryModel):
         point, stocks = find_reference_point(env.params.law), env.params.law.targets
         msy, b_msy = env.units.say(point.catch * stocks), env.units.say(point.stock * stocks)
@@ -83,7 +84,7 @@ def _spaces(env: FishingModel) -> Table:
     scale = f"{units.levels} levels" if units.levels else SCALES[units.scale]
     action = f"{what}, from 0 to {high}, {scale}; one for each target"
     return make_spaces_table(
-        env, action, f"observed biomass in the unit of K, from 0 to {units.bound:g}, {SCALES[units.scale]}"
+        env, action, f"observed biomass in the unit of the start, from 0 to {units.bound:g}, {SCALES[units.scale]}"
     )
 
 

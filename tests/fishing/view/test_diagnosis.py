@@ -57,7 +57,10 @@ def test_years_that_were_not_counted_have_no_notes() -> None:
 def test_dynamic_programming_with_survey_errors_is_called_a_bound() -> None:
     env = make("logistic-survey-v0")
     assert "sdp is computed for exact surveys" in explain_policy(env, "sdp")[0]
-    assert not explain_policy(env, "dfo") and not explain_policy(make("logistic-v0"), "sdp")
+    assert "the optimum of `regret` is computed for exact surveys" in explain_policy(env, "dfo")[0]
+    for exact in (make("logistic-v0"), make("three-species-v0")):
+        assert not explain_policy(exact, "sdp") and not explain_policy(exact, "expert")
+    assert not explain_policy(env, "human"), "a game shows no regret"
 
 
 def test_the_overview_has_the_reference_points() -> None:

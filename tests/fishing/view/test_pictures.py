@@ -126,9 +126,26 @@ def test_who_follows_the_optimum_takes_what_the_optimum_would_take() -> None:
     assert solution is not None
     record = record_episode("fishing/logistic-v0", env, control.follow_solution(env, solution), 3)
     caught, best = chart(scene(env, record, 20), "Catch").lines
-    assert best.label == "share that the optimum would take"
+    assert best.label == "catch that the optimum would take"
     # The policy reads its table at what was seen, which the bound of observations keeps, hence not to the last digit.
     np.testing.assert_allclose(best.values[1:], caught.values[1:], atol=2e-4)
+
+
+def test_every_catch_of_the_optimum_lies_within_the_axis() -> None:
+    """A stock far above the target, of which the optimum takes much more than the rule."""
+    env = make("logistic-v0", Tmax=20)
+    record = record_episode("fishing/logistic-v0", env, control.quota(env, 0.01), 3)
+    catch = chart(scene(env, record, 20), "Catch")
+    assert catch.ends is not None and catch.ends[1] > np.nanmax(catch.lines[1].values) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [("logistic-v0", "expected for the optimum"), ("logistic-survey-v0", "bound (exact surveys)")],
+)
+def test_the_optimum_of_exact_surveys_is_a_bound_where_surveys_have_errors(name: str, label: str) -> None:
+    env = make(name)
+    assert list(chart(scene(env, made_up(env), 8), "Discounted").levels) == [label]
 
 
 @pytest.mark.parametrize(("share", "zone"), [(0.3, "critical"), (0.6, "cautious"), (0.9, "healthy")])
