@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 from jax import Array
 
 from harvestgym.core.errors import ConfigError, mismatch
-from harvestgym.core.grouping import group_pairs
+from harvestgym.core.loading import group_pairs
 from harvestgym.farm.engine.model import FarmModel
 
 STOP = 0
