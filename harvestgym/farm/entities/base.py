@@ -35,6 +35,9 @@ E = TypeVar("E", bound="Entity")
 Draws = dict[str, Array]
 """The random numbers of one day, by use."""
 
+Posts = dict[type[Message], dict[str, Message]]
+"""The messages of one day, by kind and publisher."""
+
 
 @pytree
 class Place:
@@ -288,14 +291,16 @@ def _find_module(cls: type) -> Path | None:
 class Board:
     """The messages in one field on one day, as read by one entity.
 
-    A publisher of rank n may read only messages of ranks below n, and the message that it published itself.
+    A publisher of rank n may read only messages of ranks below n, and the message that it published itself. `read`
+    collects the kinds of messages that are read, except the reader's own.
     """
 
-    def __init__(self, place: Place, posts: dict[type[Message], dict[str, Message]], reader: str, rank: float):
+    def __init__(self, place: Place, posts: Posts, reader: str, rank: float, read: set[Any] | None = None):
         self.place = place
         self._posts = posts
         self._reader = reader
         self._rank = rank
+        self._kinds_read = set() if read is None else read
 
     def read_one(self, kind: type[MessageT]) -> MessageT:
         """Return the single message of this kind on the field; ConfigError unless exactly one entity published it."""
@@ -348,4 +353,5 @@ class Board:
         if kind.rank >= self._rank:
             got = f"{kind.__name__} of rank {kind.rank}"
             raise mismatch(self._reader, f"a message of a rank below {self._rank:g}", got)
+        self._kinds_read.add(kind)
         return self._posts.get(kind, {})
