@@ -22,7 +22,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.config import build_params, choose_set
+from harvestgym.core.config import build_params, choose_set, read_written_sets
 from harvestgym.core.errors import mismatch
 from harvestgym.core.pytree import Meta, iterate_metas, par, pytree, static
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
@@ -188,30 +188,34 @@ class Entity(Checked):
         cls.published = tuple((members[n].publishes, n) for n in sorted(names) if hasattr(members[n], "publishes"))
 
     @classmethod
-    def file(cls) -> Path:
-        """Return the path of the YAML file with the parameter sets, next to the module.
+    def file(cls, which: str | Mapping[str, Any] = "") -> Path:
+        """Return the path of the YAML file with the parameter sets, or with the set `which`, next to the module.
 
         A set may also be in a separate file in a folder next to it: `plant_sets/potato.yaml` next to `plant.yaml`.
-        A subclass without such a file uses the file of its nearest base class that has one: `(MyPlant, "bean")`.
+        A subclass without such a file or set uses that of its nearest base class that has it: `(MyPlant, "bean")`.
         """
         bases = [base for base in cls.__mro__ if base is not Entity and issubclass(base, Entity)]
         paths = [path for path in map(_find_module, bases) if path is not None]
-        return next((path for path in paths if path.is_file()), (*paths, Path(f"{cls.__name__}.yaml"))[0])
+        files = [path for path in paths if path.is_file()]
+        name = which if isinstance(which, str) else which.get("extends")
+        ours = [path for path in files if name in read_written_sets(path)] if len(files) > 1 else []
+        return (*ours, *files, *paths, Path(f"{cls.__name__}.yaml"))[0]
 
     @classmethod
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
         """Return the parameter set `which`: a name, or a mapping with `extends:` that modifies a named set."""
         if "__dataclass_fields__" not in vars(cls):
             pytree(cls)  # a subclass that only overrides methods needs no decorator
-        name, data = choose_set(cls.file(), which, cls.__name__)
-        whole = isinstance(which, str)
-        return build_params(cls, data, f"{cls.file().name} > {name}" if whole else f"{cls.__name__} (extends {name})")
+        path = cls.file(which)
+        name, data = choose_set(path, which, cls.__name__)
+        where = f"{path.name} > {name}" if isinstance(which, str) else f"{cls.__name__} (extends {name})"
+        return build_params(cls, data, where)
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a set as written in the file, with sources, in the layout of the fields."""
-        if cls.file().is_file():
-            return choose_set(cls.file(), which, cls.__name__)[1]
+        if (path := cls.file(which)).is_file():
+            return choose_set(path, which, cls.__name__)[1]
         return {} if isinstance(which, str) else which
 
     @classmethod
