@@ -160,7 +160,7 @@ def list_notes(env: FarmModel) -> list[str]:
     """Return one sentence for each setting that is valid but probably unintended."""
     why = "it has no stage in rules > init, and there is no intervention `sow`"
     unsown = [f"{field}/{crop} is {NEVER_SOWN}: {why}" for field, crop in find_unsown(env)]
-    return [*unsown, *(f"{path} has no effect: {reason}" for path, reason in _list_idle(env))]
+    return [*unsown, *(f"{path} has no effect: {reason}" for path, reason in _list_idle(env)), *dict(env.unread)]
 
 
 def _list_idle(env: FarmModel) -> Iterator[tuple[str, str]]:

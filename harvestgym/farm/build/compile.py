@@ -18,7 +18,7 @@ from jax import Array
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import read_sets
-from harvestgym.core.errors import ConfigError, locate_errors, map_all
+from harvestgym.core.errors import ConfigError, locate_errors, map_all, warn_user
 from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.build.canonical_names import resolve_names
 from harvestgym.farm.build.components import ReadyComponents, build_component, compile_field, load_kind
@@ -30,7 +30,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.reward_terms import Term, compile_score
-from harvestgym.farm.engine.state import FarmParams, FieldParams
+from harvestgym.farm.engine.state import DayReport, FarmParams, FieldParams
 from harvestgym.farm.engine.variables import build_slots, list_variables, number_repeats
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.policies.expert_rules import rule_policy
@@ -64,6 +64,8 @@ def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponen
             hint = "try correcting the rule, or removing the expert with `expert: []`"
             raise ConfigError(*error.args[:-1], f"{error.args[-1]}; {hint}") from None
         raise
+    for sentence in (sentence for sentence, module in model.unread if not module.startswith("harvestgym.")):
+        warn_user(sentence)
     return model
 
 
@@ -103,7 +105,8 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
         fields=names.fields, actions=actions, variables=variables, plan=plan, starts=tuple(s for s, _ in starts),
         stops=stops, schedule=rules.max_action_schedule_size, defaults=defaults, spec=spec,
     )  # fmt: skip
-    parts["tallies"] = tuple(sorted(_first_day.eval_shape(FarmModel(**parts, tallies=()), _key(), defaults)))
+    report = _first_day.eval_shape(FarmModel(**parts, tallies=()), _key(), defaults)
+    parts["tallies"], parts["unread"] = tuple(sorted(report.tally)), tuple(report.unread)
     if spec.mode == "ao":
         listed = rules.requestable()
         asked = everything if listed is None else plan_observations(names, listed, "rules > observations")
@@ -212,10 +215,10 @@ def _key() -> Any:
 
 
 @partial(jax.jit, static_argnums=0)
-def _first_day(model: FarmModel, key: Array, params: FarmParams) -> dict[str, Array]:
-    """Return the tallies of all entities; tracing a day also checks that every message has a publisher.
+def _first_day(model: FarmModel, key: Array, params: FarmParams) -> DayReport:
+    """Return the report of the first day; tracing it also checks that every message has a publisher.
 
     It is jitted only so that JAX caches the trace: farms of equal structure are traced once.
     """
     none = model.actions.orders(jnp.zeros(model.schedule, jnp.int32))
-    return model.day(key, model.initial(key, params), none, params)[1].tally
+    return model.day(key, model.initial(key, params), none, params)[1]

@@ -57,6 +57,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
         offered: the items that can be requested.
         observers: which offered numbers each farmer can request; () if all farmers can request all of them.
         contexts: the parameters that are drawn, and how often.
+        unread: a sentence about each message that nothing reads, and the module of the message.
     """
 
     family: ClassVar[str | None] = "harvestgym.farm.family"
@@ -75,6 +76,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
     offered: ObservationPlan = ObservationPlan(())
     observers: tuple[tuple[bool, ...], ...] = ()
     contexts: ContextSampler = ContextSampler()
+    unread: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         parts = (getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("defaults", "spec"))

@@ -15,15 +15,12 @@ from jax import Array
 
 from harvestgym.core.random import uniforms
 from harvestgym.core.xla.fusion import compute_once, traces_single_kernel
-from harvestgym.farm.entities.base import Board, Draws, Ledger, Place
-from harvestgym.farm.entities.messages import ALLOCATION_RANK, Ground, Message, Need, Share
+from harvestgym.farm.entities.base import Board, Draws, Ledger, Place, Posts
+from harvestgym.farm.entities.messages import ALLOCATION_RANK, Ground, Need, Share
 
 from .actions import Orders
 from .state import FieldParams
 from .variables import EntitySlot, FieldSlots
-
-Posts = dict[type[Message], dict[str, Message]]
-
 
 Rows = tuple[tuple[int, str, int], ...]
 """The actions on a field: for each, the entity's number, the method and the number of parameters."""
@@ -68,27 +65,30 @@ def simulate_day(
     draws: list[Draws],
     params: FieldParams,
     states: tuple[Any, ...],
-) -> tuple[tuple[Any, ...], list[Ledger], Array]:
-    """Return tomorrow's states, the boundary flows from actions and entities, and which orders had an effect.
+) -> tuple[tuple[Any, ...], list[Ledger], Array, dict[tuple[str, str], None]]:
+    """Return tomorrow's states, the flows from actions and entities, which orders had an effect, and unread messages.
 
     `kinds` (rows,) are the order kinds of the actions on this field. The function is jitted and
     inlined only so that JAX caches its trace, which is needed several times at startup.
     """
     (field, rows), place = structure, params.place
     readers = {e for e, method, _ in rows if getattr(field.slots[e].kind, method).action.reads_board}
-    morning = publish(field, params, states, draws) if readers else {}
-    boards = {e: Board(place, morning, field.slots[e].name, float("inf")) for e in readers}
+    read: set[Any] = set()
+    morning = publish(field, params, states, draws, read) if readers else {}
+    boards = {e: Board(place, morning, field.slots[e].name, float("inf"), read) for e in readers}
 
     follow = partial(_follow, rows, kinds, params, boards)
     now, (of_orders, effective) = jax.lax.scan(follow, jax.tree.map(jnp.asarray, tuple(states)), (orders, accepted))
     ledgers, new = jax.tree.map(lambda each: each.sum(0), of_orders), []
-    posts = publish(field, params, now, draws)
+    posts = publish(field, params, now, draws, read)
     for e, slot in enumerate(field.slots):
-        board = Board(place, posts, slot.name, float("inf"))
+        board = Board(place, posts, slot.name, float("inf"), read)
         state, ledger = params.entities[e].update(now[e], place, board, draws[e])
         new.append(state)
         ledgers.append(ledger)
-    return tuple(new), ledgers, effective
+    unread = ((f"{name} publishes {kind.__name__}", kind) for kind in posts if kind not in read for name in posts[kind])
+    sentences = {(f"{who}, which nothing on its field reads", kind.__module__): None for who, kind in unread}
+    return tuple(new), ledgers, effective, sentences
 
 
 def _follow(
@@ -134,25 +134,30 @@ def _only_if(chosen: Array, carry_out: Callable[[Any], CarriedOut], state: Any) 
     return jax.lax.cond(chosen, carry_out, lambda state: (state, *none), state)
 
 
-def publish(field: FieldSlots, params: FieldParams, states: Sequence[Any], draws: list[Draws]) -> Posts:
-    """Return all messages on a field in one day, by rank, including the allocator's share."""
+def publish(
+    field: FieldSlots, params: FieldParams, states: Sequence[Any], draws: list[Draws], read: set[Any] | None = None
+) -> Posts:
+    """Return all messages on a field in one day, by rank, including the allocator's share.
+
+    The kinds of the messages that the publishers read are added to `read`.
+    """
     publishers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
     posts: Posts = {}
     for rank in sorted({message.rank for message, _, _ in publishers} | {ALLOCATION_RANK}):
         of_rank: Posts = {}
         for message, e, method in publishers:
             if message.rank == rank:
-                board = Board(params.place, posts, field.slots[e].name, rank)
+                board = Board(params.place, posts, field.slots[e].name, rank, read)
                 made = getattr(params.entities[e], method)(states[e], params.place, board, draws[e])
                 of_rank.setdefault(message, {})[field.slots[e].name] = compute_once(made)
         if rank == ALLOCATION_RANK and field.hosts:
-            of_rank[Share] = {"allocator": compute_once(_shared(field, params.place, posts))}
+            board = Board(params.place, posts, "the allocator", rank, read)
+            of_rank[Share] = {"allocator": compute_once(_shared(field, board))}
         posts |= of_rank
     return posts
 
 
-def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
-    board = Board(place, posts, "the allocator", ALLOCATION_RANK)
+def _shared(field: FieldSlots, board: Board) -> Share:
     return allocate(board.read_hosts(Need), board.read_one(Ground), [s.kind.priority for s in field.hosts])
 
 

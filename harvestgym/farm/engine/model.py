@@ -112,10 +112,10 @@ class FarmModel(FarmStructure):
         kinds = [jnp.asarray([row.number + 1 for row in rows], jnp.int32) for rows in self.actions.rows_of_fields]
         parts = (kinds, draw_day(key, self.fields), now.fields, state.fields)
         days = map_fields(partial(simulate_day, orders, accepted), self._field_structures, *parts)
-        flows = tuple(_add_up(ledger.flows for ledger in ledgers) for _, ledgers, _ in days)
-        tally = _add_up([self._no_tally, *(ledger.tally for _, ledgers, _ in days for ledger in ledgers)])
+        flows = tuple(_add_up(ledger.flows for ledger in ledgers) for _, ledgers, _, _ in days)
+        tally = _add_up([self._no_tally, *(ledger.tally for _, ledgers, _, _ in days for ledger in ledgers)])
         new = FarmState(
-            fields=tuple(after for after, _, _ in days),
+            fields=tuple(after for after, _, _, _ in days),
             farmers=farmers,
             totals={n: state.totals[n] + tally[n] for n in self.tallies},
             today=tally,
@@ -125,11 +125,11 @@ class FarmModel(FarmStructure):
             wages=wages,
             accepted=accepted,
             refusal=refusal,
-            effective=jnp.any(jnp.stack([effective for _, _, effective in days]), axis=0),
+            effective=jnp.any(jnp.stack([effective for _, _, effective, _ in days]), axis=0),
             over=self.ended(state, now),
             **self._morning,
         )
-        return new, DayReport(flows, tally)
+        return new, DayReport(flows, tally, {message: None for *_, unread in days for message in unread})
 
     @cached_property
     def _field_structures(self) -> list[Any]:

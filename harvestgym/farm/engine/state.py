@@ -73,7 +73,12 @@ class FarmState(Pytree):
 
 
 class DayReport(NamedTuple):
-    """The flows across the farm boundary in a day: flows per plot for each field, and the tally of the whole farm."""
+    """The flows across the farm boundary in a day: flows per plot for each field, and the tally of the whole farm.
+
+    The keys of `unread` are a sentence about each message that nothing reads, and the module of the message. JAX keeps
+    keys with the trace of a day.
+    """
 
     flows: tuple[dict[str, Array], ...]
     tally: dict[str, Array]
+    unread: dict[tuple[str, str], None]

@@ -22,7 +22,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.config import build_params, choose_set
+from harvestgym.core.config import build_params, choose_set, read_written_sets
 from harvestgym.core.errors import mismatch
 from harvestgym.core.pytree import Meta, Pytree, iterate_metas, par, static
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
@@ -34,6 +34,9 @@ MessageT = TypeVar("MessageT", bound=Message)
 E = TypeVar("E", bound="Entity")
 Draws = dict[str, Array]
 """The random numbers of one day, by use."""
+
+Posts = dict[type[Message], dict[str, Message]]
+"""The messages of one day, by kind and publisher."""
 
 
 class Place(Pytree):
@@ -185,28 +188,32 @@ class Entity(Checked, Pytree):
         super().__init_subclass__()
 
     @classmethod
-    def file(cls) -> Path:
-        """Return the path of the YAML file with the parameter sets, next to the module.
+    def file(cls, which: str | Mapping[str, Any] = "") -> Path:
+        """Return the path of the YAML file with the parameter sets, or with the set `which`, next to the module.
 
         A set may also be in a separate file in a folder next to it: `plant_sets/potato.yaml` next to `plant.yaml`.
-        A subclass without such a file uses the file of its nearest base class that has one: `(MyPlant, "bean")`.
+        A subclass without such a file or set uses that of its nearest base class that has it: `(MyPlant, "bean")`.
         """
         bases = [base for base in cls.__mro__ if base is not Entity and issubclass(base, Entity)]
         paths = [path for path in map(_find_module, bases) if path is not None]
-        return next((path for path in paths if path.is_file()), (*paths, Path(f"{cls.__name__}.yaml"))[0])
+        files = [path for path in paths if path.is_file()]
+        name = which if isinstance(which, str) else which.get("extends")
+        ours = [path for path in files if name in read_written_sets(path)] if len(files) > 1 else []
+        return (*ours, *files, *paths, Path(f"{cls.__name__}.yaml"))[0]
 
     @classmethod
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
         """Return the parameter set `which`: a name, or a mapping with `extends:` that modifies a named set."""
-        name, data = choose_set(cls.file(), which, cls.__name__)
-        whole = isinstance(which, str)
-        return build_params(cls, data, f"{cls.file().name} > {name}" if whole else f"{cls.__name__} (extends {name})")
+        path = cls.file(which)
+        name, data = choose_set(path, which, cls.__name__)
+        where = f"{path.name} > {name}" if isinstance(which, str) else f"{cls.__name__} (extends {name})"
+        return build_params(cls, data, where)
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a set as written in the file, with sources, in the layout of the fields."""
-        if cls.file().is_file():
-            return choose_set(cls.file(), which, cls.__name__)[1]
+        if (path := cls.file(which)).is_file():
+            return choose_set(path, which, cls.__name__)[1]
         return {} if isinstance(which, str) else which
 
     @classmethod
@@ -286,14 +293,16 @@ def _find_module(cls: type) -> Path | None:
 class Board:
     """The messages in one field on one day, as read by one entity.
 
-    A publisher of rank n may read only messages of ranks below n, and the message that it published itself.
+    A publisher of rank n may read only messages of ranks below n, and the message that it published itself. `read`
+    collects the kinds of messages that are read, except the reader's own.
     """
 
-    def __init__(self, place: Place, posts: dict[type[Message], dict[str, Message]], reader: str, rank: float):
+    def __init__(self, place: Place, posts: Posts, reader: str, rank: float, read: set[Any] | None = None):
         self.place = place
         self._posts = posts
         self._reader = reader
         self._rank = rank
+        self._kinds_read = set() if read is None else read
 
     def read_one(self, kind: type[MessageT]) -> MessageT:
         """Return the single message of this kind on the field; ConfigError unless exactly one entity published it."""
@@ -346,4 +355,5 @@ class Board:
         if kind.rank >= self._rank:
             got = f"{kind.__name__} of rank {kind.rank}"
             raise mismatch(self._reader, f"a message of a rank below {self._rank:g}", got)
+        self._kinds_read.add(kind)
         return self._posts.get(kind, {})

@@ -10,6 +10,7 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.core.view.events import Event
 from harvestgym.core.view.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.reward_laws import RATE
 from harvestgym.forager.world import ACTION_NAMES, EMPTY
 
 
@@ -20,6 +21,11 @@ def find_events(env: Forager, record: Record, first: int, last: int) -> Iterator
             taken = record["collected"][step] > record["collected"][step - 1]
             words = f"{'took' if taken else 'met'} {env.world.names[met]}"
             yield Event(step, words.partition(" ")[0], say_move(record, step), words)
+
+
+def average_recent(record: Record) -> np.ndarray:
+    """Return the mean of the recent rewards at each step: the running mean, without the weight of its start at 0."""
+    return record["reward_rate"] / (1 - (1 - RATE) ** np.maximum(record["clock#step"], 1.0))
 
 
 def say_move(record: Record, step: int) -> str:

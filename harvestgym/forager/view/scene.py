@@ -15,7 +15,7 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import MODES
 
-from .events import find_events, say_move
+from .events import average_recent, find_events, say_move
 from .maps import aperture, surroundings, visited
 
 NO_ACTION = -1
@@ -46,7 +46,7 @@ def chart_rewards(env: Forager, past: Record) -> list[Chart]:
     total = np.cumsum(reward)
     over = "" if not first else f", from step {first:,}"
     mean = total / np.arange(1, len(total) + 1)
-    lines = (Line("running mean", past["reward_rate"], RUNNING), Line("since the start", mean, MEAN))
+    lines = (Line("running mean", average_recent(past), RUNNING), Line("since the start", mean, MEAN))
     sums = Chart(f"Reward so far{over}", "", steps, (Line("", total, TOTAL),), {})
     charts = [Chart(f"Reward per step{over}", "", steps, lines, {}), sums]
     if len(env.world.regions) > 1:
@@ -60,7 +60,7 @@ def _words(env: Forager, past: Record) -> Words:
     biome = f", in the biome {env.world.regions[int(past['biome'][-1])].name}" if len(env.world.regions) > 1 else ""
     lines = [f"at {x:,} east, {y:,} north{biome}", *_met(env, past)]
     lines.append(f"{int(past['collected'][-1]):,} objects collected")
-    lines.append(f"recent reward per step: {float(past['reward_rate'][-1]):+.3f}")
+    lines.append(f"recent reward per step: {average_recent(past)[-1]:+.3f}")
     if not MODES[env.mode].is_picture:
         lines.append(f"the agent does not see this picture: it observes {env.mode!r}")
     return Words("Now", tuple(lines))

@@ -14,7 +14,7 @@ from harvestgym.forager.jax_engine.state import ForagerParams, ForagerState
 from harvestgym.forager.object_kinds import DelayLaw, Kind
 from harvestgym.forager.world import ACTION_NAMES
 
-from .events import find_events
+from .events import average_recent, find_events
 
 DOCS: dict[str, str] = read_file(Path(__file__).with_name("tracks.yaml"))
 """The meaning of each variable that is shown, by its name in the record."""
@@ -25,7 +25,7 @@ def timeline(env: Forager, record: Record) -> Timeline:
     return Timeline(
         when=[f"step {step}" for step in range(len(record["reward"]))],
         watcher="",
-        record=record,
+        record={**record, "reward_rate": average_recent(record)},
         tracks=tuple(_track(env, name) for name in DOCS if name in record),
         first=("reward_rate", "biome"),
         actions=tuple(find_events(env, record, 0, len(record["reward"]) - 1)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.loading import import_file
 from harvestgym.farm.entities.base import Action, Board, Parameter, Place, action, check_order
 from harvestgym.farm.entities.messages import Canopy, Ground, Load, Need, Share, Structures
 from harvestgym.farm.entities.plant import Plant
@@ -111,3 +114,18 @@ def test_a_kind_without_a_file_of_its_own_is_named_after_its_module() -> None:
         """A crop with the sets of its base."""
 
     assert Late.file() == Plant.file() and Plant.file().name == "plant.yaml"
+
+
+def test_a_set_that_the_own_file_lacks_is_taken_from_the_base(tmp_path: Path) -> None:
+    """As when a module with a set file has two kinds, and one of them is a subclass of `Plant`."""
+    code = "from harvestgym.farm import Plant, Soil\nclass Hill(Soil): ...\nclass OpenPlant(Plant): ...\n"
+    (tmp_path / "hill.py").write_text(code, encoding="utf-8")
+    (tmp_path / "hill.yaml").write_text("steep: {extends: {}}\n", encoding="utf-8")
+    hill = import_file(tmp_path / "hill.py")
+    try:
+        assert hill.OpenPlant.file("bean") == Plant.file() and hill.Hill.file("steep").name == "hill.yaml"
+        assert float(hill.OpenPlant.named("bean").repulsion) == float(Plant.named("bean").repulsion)
+        with pytest.raises(ConfigError, match="OpenPlant set: expected a known name, got 'bena'"):
+            hill.OpenPlant.named("bena")
+    finally:
+        del sys.modules[hill.__name__]

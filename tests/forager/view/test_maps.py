@@ -13,6 +13,7 @@ from harvestgym.forager.family import build_forager, make, scene
 from harvestgym.forager.gym_env import ForagerGym
 from harvestgym.forager.host_engine.env import host_twin
 from harvestgym.forager.observations import choose_colors
+from harvestgym.forager.reward_laws import RATE
 from harvestgym.forager.view import maps
 from harvestgym.gym.env import GymEnv
 from harvestgym.render.canvas import to_rgb
@@ -48,7 +49,8 @@ def made_up(name: str, steps: int = 80) -> Scene:
     x, y = (start + (8 * f(now / 12)).astype(int) for f, start in zip((np.cos, np.sin), model.world.start, strict=True))
     record = {"x#cell": x % model.world.width, "y#cell": y % model.world.height, "view": things(*model.aperture)}
     record |= {"clock#step": now, "action": rng.integers(4, size=steps + 1), "reward": rng.normal(size=steps + 1)}
-    record |= {"collided": things(), "collected": now // 3, "reward_rate": np.sin(now / 20), "biome": now % 2}
+    record |= {"collided": things(), "collected": now // 3, "biome": now % 2}
+    record |= {"reward_rate": np.sin(now / 20) * (1 - (1 - RATE) ** now)}
     record |= {"biome_regret": np.cos(now / 9) + 1}
     small = model.world.cells <= maps.SMALL_WORLD
     return scene(model, record | ({"world": things(model.world.height, model.world.width)} if small else {}), steps)

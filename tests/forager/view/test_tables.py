@@ -15,6 +15,7 @@ RECORD = {
     "collided": np.array([-1, 0, -1, 1, 0, -1]),
     "reward": np.array([0.0, 1.0, 0.0, -0.5, 2.0, 0.0]),
     "reward_rate": np.linspace(0, 1, STEPS),
+    "clock#step": np.arange(STEPS),
     "x#cell": np.arange(STEPS),
     "y#cell": np.zeros(STEPS),
     "collected": np.array([0, 1, 1, 1, 2, 2]),
