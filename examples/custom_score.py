@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import harvestgym
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import par
 from harvestgym.core.risk import Entropic
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.run import policy_named
@@ -22,7 +22,6 @@ from harvestgym.farm.engine.reward_terms import RewardContext
 ID, SEASONS = "farm/bean-1x1-v0", 64
 
 
-@pytree
 class EarlyMarket(Term):
     """A premium at the end of the season, for each kg and each day before the market was full."""
 

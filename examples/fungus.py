@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.pytree import par, pytree, var
+from harvestgym.core.pytree import Pytree, par, var
 from harvestgym.core.random import bernoulli
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm import BasicRule, Cide, Entity, Farm, Field, Plant, Soil, Weather
@@ -29,7 +29,6 @@ PODS = [("Field-0", "Plant-0", name, [(0, 0)]) for name in ("population#nb", "fr
 SEEN = [("Field-0", "Fungus-0", "infected#%", [(0, 0)]), *PODS]
 
 
-@pytree
 class Favour(Response):
     """The weather that favours the fungus."""
 
@@ -37,14 +36,12 @@ class Favour(Response):
     temperature: Window
 
 
-@pytree
-class FungusState:
+class FungusState(Pytree):
     """The infected fraction of the leaves on each plot."""
 
     infected: jax.Array = var("infected#%", "share of the leaves, 0 to 1", high=1)
 
 
-@pytree
 class Fungus(Entity):
     """A fungus that arrives by wind, spreads over leaves and to neighbouring plots, and weakens every host."""
 

@@ -14,20 +14,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.pytree import par, pytree, var
+from harvestgym.core.pytree import Pytree, par, var
 from harvestgym.farm import BasicRule, Entity, Farm, Field, Soil, Weather
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
 from harvestgym.farm.entities.messages import Canopy, Ground, Tilth
 
 
-@pytree
-class MulchState:
+class MulchState(Pytree):
     """The straw, kg, on each plot."""
 
     straw: jax.Array = var("straw#kg", "straw on the plot")
 
 
-@pytree
 class Mulch(Entity):
     """Straw that shields the soil from the sun until it has rotted."""
 
@@ -57,14 +55,12 @@ class Mulch(Entity):
         return MulchState(straw=state.straw * (1 - self.rot)), Ledger({}, {})
 
 
-@pytree
-class WormsState:
+class WormsState(Pytree):
     """The number of earthworms per square metre of each plot."""
 
     worms: jax.Array = var("worms#nb.m-2", "earthworms per square metre")
 
 
-@pytree
 class Earthworms(Entity):
     """Worms that multiply in healthy soil, and whose burrows drain water that the soil cannot hold."""
 

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import par
 from harvestgym.farm import BasicRule, BasicScore, Farm, Farmer, Field, Plant, Soil, Weather
 from harvestgym.farm.engine.farmers import Work, WorkResult
 
@@ -22,7 +22,6 @@ WATER = ("SundayFarmer-0", "Field-0", "Soil-0", "watering_discrete",
          {"plot": (0, 0), "amount#L": 2, "duration#min": 30})  # fmt: skip
 
 
-@pytree
 class SundayFarmer(Farmer):
     """A farmer who rests on Sundays, and works on other days as long as the money lasts."""
 

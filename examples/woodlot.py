@@ -20,20 +20,18 @@ from ppo import Settings, policy_of, train
 
 from harvestgym.core.env import Env
 from harvestgym.core.policy import constant_policy
-from harvestgym.core.pytree import par, pytree, var
+from harvestgym.core.pytree import Pytree, par, var
 from harvestgym.core.rollout import evaluate
 from harvestgym.gym.env import GymEnv
 from harvestgym.testing import check_env
 
 
-@pytree
-class Params:
+class Params(Pytree):
     growth: jax.Array = par("growth#year-1", "growth of a small wood", low=0, high=1)
     drought: jax.Array = par("drought", "chance of a dry year, which kills a third", low=0, high=1)
 
 
-@pytree
-class State:
+class State(Pytree):
     wood: jax.Array = var("wood", "wood, as a share of the capacity", axes=(), high=1)
     sold: jax.Array = var("sold", "wood sold this year", axes=(), high=1)
     year: jax.Array = var("year", "years so far", axes=(), dtype="int", high=40)

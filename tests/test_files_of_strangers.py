@@ -36,13 +36,12 @@ SPY = "spy_of_a_stranger"
 LAW = """
 import pathlib
 
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import par
 from harvestgym.fishing.growth import GrowthLaw
 
 pathlib.Path(__file__).with_name("ran").touch()
 
 
-@pytree
 class Law(GrowthLaw):
     r: object = par("r", "growth rate", low=0.0, default=0.3)
 

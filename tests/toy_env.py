@@ -11,18 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Env
-from harvestgym.core.pytree import par, pytree, var
+from harvestgym.core.pytree import Pytree, par, var
 
 
-@pytree
-class StockParams:
+class StockParams(Pytree):
     growth: jax.Array = par("growth", "yearly growth rate")
     noise: jax.Array = par("noise", "largest relative change of the growth", low=0)
     collapse: jax.Array = par("collapse", "stock below which the story ends", low=0)
 
 
-@pytree
-class StockState:
+class StockState(Pytree):
     stock: jax.Array = var("stock", "what there is, of a capacity of 1", high=1, axes=())
     catch: jax.Array = var("catch", "taken this year", high=1, axes=())
     year: jax.Array = var("year", "years since the start", dtype="int", axes=())

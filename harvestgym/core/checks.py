@@ -24,7 +24,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, create_
 from harvestgym.core.xla.tracing import is_traced
 
 from .config import Exact, Strict, check_number, check_numbers, validate
-from .errors import ConfigError, check_name, mismatch, nearest
+from .errors import ConfigError, check_name, nearest
 
 if TYPE_CHECKING:
     from .pytree import Meta  # imports JAX
@@ -52,8 +52,6 @@ def check_fields(made: Any, where: str = "") -> None:
     """
     cls, place = type(made), where or type(made).__name__
     in_tree = any("meta" in field.metadata for field in dataclasses.fields(cls))
-    if in_tree and "__dataclass_fields__" not in vars(cls):
-        raise mismatch(place, "the decorator @pytree on the class", "none", "from harvestgym.core.pytree import pytree")
     given = {field.name: getattr(made, field.name) for field in dataclasses.fields(cls) if field.init}
     plain = {name: make_plain(value) for name, value in given.items()}
     validate(_make_field_schema(cls), plain, place)

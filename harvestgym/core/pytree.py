@@ -1,4 +1,4 @@
-"""Frozen dataclasses that are JAX pytrees with described fields: subclasses of `Pytree`, or classes with `@pytree`.
+"""Frozen dataclasses that are JAX pytrees with described fields: the subclasses of `Pytree`.
 
 A field is a `var` (state), a `par` (parameter) or an `open_par` (parameters with names chosen by the user), all
 traced, or a `static` (structure, part of the compiled program). Its description (public name, unit, range, labels,
@@ -127,41 +127,31 @@ def static(key: str, doc: str, *, low: float = -math.inf, high: float = math.inf
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(var, par, open_par, static))
-def pytree(cls: type[PytreeT]) -> type[PytreeT]:
-    """Make `cls` a frozen dataclass and a JAX pytree; its `static` fields are auxiliary data.
+class Pytree:
+    """Base class whose subclasses are frozen dataclasses and JAX pytrees; `static` fields are auxiliary data.
 
     JAX rebuilds instances without calling the constructor, so a constructor may validate its arguments although leaves
     may also be shapes or axes.
     """
-    if "__pytree__" in vars(cls):  # by its base class `Pytree`
-        return cls
-    cls = dataclass(frozen=True, kw_only=True)(cls)
-    cls.__pytree__ = True  # type: ignore[attr-defined]
-    fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
-    fixed = tuple(f.name for f in fields if _is_static(f))
-    traced = tuple(f.name for f in fields if not _is_static(f))
-    keys = tuple(jax.tree_util.GetAttrKey(name) for name in traced)
-    leaves, structure = _make_getter(traced), _make_getter(fixed)
-
-    def restore(known: tuple[Any, ...], values: Iterable[Any]) -> PytreeT:
-        return rebuild(cls, (*zip(traced, values, strict=True), *zip(fixed, known, strict=True)))
-
-    jax.tree_util.register_pytree_with_keys(
-        cls,
-        lambda made: (tuple(zip(keys, leaves(made), strict=True)), structure(made)),
-        restore,
-        lambda made: (leaves(made), structure(made)),
-    )
-    return cls
-
-
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(var, par, open_par, static))
-class Pytree:
-    """Base class whose subclasses are pytrees, as with the decorator `pytree`, which they do not need."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        pytree(cls)
+        dataclass(frozen=True, kw_only=True)(cls)
+        fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
+        fixed = tuple(f.name for f in fields if _is_static(f))
+        traced = tuple(f.name for f in fields if not _is_static(f))
+        keys = tuple(jax.tree_util.GetAttrKey(name) for name in traced)
+        leaves, structure = _make_getter(traced), _make_getter(fixed)
+
+        def restore(known: tuple[Any, ...], values: Iterable[Any]) -> Any:
+            return rebuild(cls, (*zip(traced, values, strict=True), *zip(fixed, known, strict=True)))
+
+        jax.tree_util.register_pytree_with_keys(
+            cls,
+            lambda made: (tuple(zip(keys, leaves(made), strict=True)), structure(made)),
+            restore,
+            lambda made: (leaves(made), structure(made)),
+        )
 
 
 def rebuild(cls: type[PytreeT], values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> PytreeT:

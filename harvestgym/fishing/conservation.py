@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree, replace
+from harvestgym.core.pytree import par, replace
 
 from .growth import May
 from .model import FishingModel, FishingParams, FishingState
@@ -26,7 +26,6 @@ DRIVER_BOUND = 0.5
 """Upper bound on the observed consumption `a`."""
 
 
-@pytree
 class ConservationParams(FishingParams):
     """Parameters of a conservation problem, in which actions have a cost and the stock itself has a value."""
 

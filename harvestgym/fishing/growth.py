@@ -19,7 +19,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import Pytree, par
 
 MAX_RATE = 20.0
 """Largest growth rate or factor per year; no fish stock grows faster, and larger values could overflow float32."""
@@ -31,8 +31,7 @@ MAX_STEEPNESS = 20.0
 """Largest exponent of a response."""
 
 
-@pytree
-class GrowthLaw(Checked):
+class GrowthLaw(Checked, Pytree):
     """A fishery's biology: growth, the effect of harvests, and survey results.
 
     A law for one stock overrides only `__call__`. The methods below are for a single stock, of shape (1,); laws with
@@ -114,7 +113,6 @@ def _highest_growing(law: GrowthLaw) -> Array:
     return jnp.max(jnp.where(law(grid) > grid, grid, 0.0))
 
 
-@pytree
 class _RateAndCapacity(GrowthLaw):
     """Base class for laws with a growth rate and a carrying capacity."""
 
@@ -122,7 +120,6 @@ class _RateAndCapacity(GrowthLaw):
     K: Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
 
-@pytree
 class Logistic(_RateAndCapacity):
     """Gordon-Schaefer: s + r s (1 - s/K). Schaefer 1954 (doi 10.1007/BF02464432), Gordon 1954.
 
@@ -133,7 +130,6 @@ class Logistic(_RateAndCapacity):
         return jnp.maximum(left + self.r * left * (1 - left / self.K), 0.0)
 
 
-@pytree
 class BevertonHolt(_RateAndCapacity):
     """A s / (1 + s/B) with A = 1 + r and B = K/r: compensation without overshoot (Beverton and Holt 1957)."""
 
@@ -141,7 +137,6 @@ class BevertonHolt(_RateAndCapacity):
         return (1 + self.r) * left / (1 + self.r * left / self.K)
 
 
-@pytree
 class Ricker(_RateAndCapacity):
     """s exp(r (1 - s/K)): overcompensation at high stocks. Ricker 1954 (doi 10.1139/f54-039)."""
 
@@ -149,7 +144,6 @@ class Ricker(_RateAndCapacity):
         return left * jnp.exp(self.r * (1 - left / self.K))
 
 
-@pytree
 class Allee(_RateAndCapacity):
     """s exp(r (1 - s/K) (s - C) / K): declines below the threshold C.
 
@@ -162,7 +156,6 @@ class Allee(_RateAndCapacity):
         return left * jnp.exp(self.r * (1 - left / self.K) * (left - self.C) / self.K)
 
 
-@pytree
 class AlleePublished(_RateAndCapacity):
     """s exp(r (1 - s/K) (1 - C) / K), as in gym_fishing's `fishing-v5`.
 
@@ -176,7 +169,6 @@ class AlleePublished(_RateAndCapacity):
         return left * jnp.exp(self.r * (1 - left / self.K) * (1 - self.C) / self.K)
 
 
-@pytree
 class Myers(GrowthLaw):
     """A s^theta / (1 + s^theta / M): Beverton-Holt with depensation. Myers et al. 1995 (Science 269:1106)."""
 
@@ -193,7 +185,6 @@ class Myers(GrowthLaw):
         return settle_stock(self, 2 * self.A * self.M)
 
 
-@pytree
 class May(GrowthLaw):
     """s + r s (1 - s/M) - a s^q / (s^q + b^q): logistic growth under a saturating predator. May 1977 (Nature 269:471).
 
@@ -216,7 +207,6 @@ class May(GrowthLaw):
         return settle_stock(self, self.M)
 
 
-@pytree
 class PellaTomlinson(_RateAndCapacity):
     """s + r s (1 - (s/K)^theta) / theta: logistic growth with its maximum at another stock.
 
@@ -231,7 +221,6 @@ class PellaTomlinson(_RateAndCapacity):
         return jnp.maximum(left + self.r * left * slowed, 0.0)
 
 
-@pytree
 class Fox(_RateAndCapacity):
     """s - r s ln(s/K): Fox's Gompertz form (1970), with S_MSY = K/e."""
 
@@ -240,7 +229,6 @@ class Fox(_RateAndCapacity):
         return jnp.maximum(left - self.r * left * jnp.log(safe), 0.0)
 
 
-@pytree
 class OneOf(GrowthLaw):
     """One of several laws, chosen for each episode (model uncertainty). Laws should use the same unit of biomass."""
 

@@ -22,7 +22,7 @@ from pydantic import Field
 from harvestgym.core.checks import Checked
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.errors import mismatch, require
-from harvestgym.core.pytree import iterate_metas, par, pytree, replace, var
+from harvestgym.core.pytree import Pytree, iterate_metas, par, replace, var
 from harvestgym.core.random import key_for
 from harvestgym.core.tuning.rule_family import TunedRule
 from harvestgym.core.xla.fusion import add_up, find_highest
@@ -47,8 +47,7 @@ _amount = partial(par, low=0.0, high=MAX_BIOMASS)
 """A biomass, or a price or cost per unit."""
 
 
-@pytree
-class FishingParams(Checked):
+class FishingParams(Checked, Pytree):
     """Parameters of a fishery."""
 
     law: GrowthLaw
@@ -71,8 +70,7 @@ class FishingParams(Checked):
     final_price: Any = _amount("final_price", "price of a unit of stock that remains at truncation", default=0.0)
 
 
-@pytree
-class EpisodeTally:
+class EpisodeTally(Pytree):
     """Sums over an episode, from which metrics are computed."""
 
     catch: Array = var("total_catch", "catch so far, over all stocks", axes=())
@@ -84,8 +82,7 @@ class EpisodeTally:
     closed: Array = var("years_closed", "years with almost no catch", dtype="int", axes=())
 
 
-@pytree
-class FishingState:
+class FishingState(Pytree):
     """Stock, catch, tally, and the values drawn for the episode: the law, and other parameters by name."""
 
     law: GrowthLaw | None

@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import Pytree, par
 from harvestgym.core.random import normal
 
 from .growth import MAX_BIOMASS
@@ -22,8 +22,7 @@ MAX_SIGMA = 10.0
 """Largest standard deviation, of a logarithm or of a relative change."""
 
 
-@pytree
-class Noise(Checked):
+class Noise(Checked, Pytree):
     """No noise, and the base class of the others, whose `sigma` is the size of the noise.
 
     Attributes:
@@ -47,7 +46,6 @@ class Noise(Checked):
         return type(self) is not Noise
 
 
-@pytree
 class Lognormal(Noise):
     """value * exp(sigma z - sigma^2/2): multiplicative with mean one, so that noise does not change mean growth."""
 
@@ -57,7 +55,6 @@ class Lognormal(Noise):
         return value * jnp.exp(self.sigma * (z - 0.5 * self.sigma))
 
 
-@pytree
 class MedianLognormal(Noise):
     """value * exp(sigma z): the *median* is the value (gym_fishing v5-v11); the mean is exp(sigma^2/2) times it."""
 
@@ -67,7 +64,6 @@ class MedianLognormal(Noise):
         return value * jnp.exp(self.sigma * z)
 
 
-@pytree
 class Proportional(Noise):
     """value + sigma * left * z, clipped at 0: additive, proportional to the stock left, as in gym_fishing v0-v4."""
 
@@ -77,7 +73,6 @@ class Proportional(Noise):
         return jnp.maximum(value + self.sigma * left * z, 0.0)
 
 
-@pytree
 class Additive(Noise):
     """value + sigma z, clipped at 0; a stock of 0 stays 0."""
 
@@ -87,7 +82,6 @@ class Additive(Noise):
         return jnp.where(value > 0, jnp.maximum(value + self.sigma * z, 0.0), 0.0)
 
 
-@pytree
 class Uniform(Noise):
     """value * U(1 - sigma, 1 + sigma): bounded shocks, for which the theorem of Reed (1979) holds exactly."""
 

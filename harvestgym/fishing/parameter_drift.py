@@ -14,14 +14,13 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.pytree import par, pytree, replace, static
+from harvestgym.core.pytree import Pytree, par, replace, static
 
 from .growth import GrowthLaw, OneOf
 from .noise import MAX_SIGMA
 
 
-@pytree
-class Drift(Checked):
+class Drift(Checked, Pytree):
     """Parameters that change by `rate` every year, before the stock grows, until they reach `limit`.
 
     They depend only on the year, so a reset restores their first values.
@@ -51,8 +50,7 @@ def _find_mismatches(names: tuple[str, ...], **numbers: Any) -> Iterator[str]:
             yield f"{name}: expected {len(names)} numbers, one for each of {list(names)}, got {values!r}"
 
 
-@pytree
-class Spread(Checked):
+class Spread(Checked, Pytree):
     """Parameters drawn once per episode: each is its mean times a lognormal factor (positive, with mean one)."""
 
     names: tuple[str, ...] = static("names", "the parameters that are drawn")
@@ -69,8 +67,7 @@ class Spread(Checked):
         return {"law": replace(law, **{n: getattr(law, n) * factors[i] for i, n in enumerate(self.names)})}
 
 
-@pytree
-class AnyLaw:
+class AnyLaw(Pytree):
     """One of the laws in a `OneOf`, drawn once per episode with equal probability."""
 
     def __call__(self, key: Array, law: GrowthLaw) -> dict[str, Any]:
@@ -80,8 +77,7 @@ class AnyLaw:
         return {"law": replace(law, which=which)}
 
 
-@pytree
-class AnyStock:
+class AnyStock(Pytree):
     """One of several stocks, drawn once per episode with equal probability.
 
     Attributes:

@@ -9,13 +9,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree, static
+from harvestgym.core.pytree import par, static
 from harvestgym.core.xla.fusion import add_up, find_lowest
 
 from .growth import MAX_BIOMASS, MAX_RATE, GrowthLaw
 
 
-@pytree
 class AgeStructured(GrowthLaw):
     """Numbers at age with a plus group, and Beverton-Holt recruitment from spawners at the start of the year.
 
@@ -102,7 +101,6 @@ class AgeStructured(GrowthLaw):
         return slice(self.ages, None)
 
 
-@pytree
 class ThreeSpecies(GrowthLaw):
     """Two competing prey, both fished, and a predator of both with type III functional responses.
 
@@ -150,7 +148,6 @@ class ThreeSpecies(GrowthLaw):
         return find_lowest(stock)
 
 
-@pytree
 class Patches(GrowthLaw):
     """A row of patches with the same law; each year a fraction of every patch moves to its neighbours.
 

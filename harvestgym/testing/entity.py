@@ -47,9 +47,9 @@ def check_entity(entity: Entity, company: Sequence[Entity] = (), days: int = 30,
 
 
 def _check_class(kind: type[Entity]) -> None:
-    assert dataclasses.is_dataclass(kind), f"{kind.__name__} is not a dataclass; decorate it with @pytree"
+    assert dataclasses.is_dataclass(kind), f"{kind.__name__} is not a dataclass; make it a subclass of Entity"
     state = getattr(kind, "State", None)
-    assert state is not None and dataclasses.is_dataclass(state), f"{kind.__name__}.State is not a @pytree class"
+    assert state is not None and dataclasses.is_dataclass(state), f"{kind.__name__}.State is not a subclass of Pytree"
     described = {name for name, _ in iterate_metas(state)}
     bare = [f.name for f in dataclasses.fields(state) if f.name not in described]
     assert not bare, f"{kind.__name__}.State: {', '.join(bare)} not described; declare them with var()"

@@ -10,12 +10,11 @@ import pytest
 
 from harvestgym.core.config import build_params, choose_set, merge, read_sets
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import Pytree, par
 from harvestgym.core.yaml_io import parse, read_file
 from harvestgym.farm.entities.response import Response, Window, expglm
 
 
-@pytree
 class Sprout(Response):
     """A response with two drivers."""
 
@@ -23,8 +22,7 @@ class Sprout(Response):
     humidity: Window
 
 
-@pytree
-class Seed:
+class Seed(Pytree):
     """A parameter class with a plain, a stacked, a labelled and a nested parameter."""
 
     size_max: float = par("size_max#cm", "maximal size", low=0.0)
@@ -85,8 +83,7 @@ def test_a_missing_part_is_named() -> None:
         build_params(Seed, without, "seed.yaml")
 
 
-@pytree
-class Band:
+class Band(Pytree):
     """A parameter class whose numbers must keep something among themselves."""
 
     least: float = par("least#g", "the least")
@@ -97,8 +94,7 @@ class Band:
             yield f"least#g: expected at most most#g ({self.most:g}), got {self.least:g}"
 
 
-@pytree
-class Bands:
+class Bands(Pytree):
     """Two of them."""
 
     first: Band

@@ -58,8 +58,7 @@ def test_functions_are_loaded_from_files(tmp_path: Path) -> None:
 def test_a_farm_file_names_a_class_next_to_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file of the class is relative to the farm's folder, and the allowed module to the current one."""
     (tmp_path / "mine").mkdir()
-    imports = "from harvestgym.core.pytree import pytree\nfrom harvestgym.farm import Facility\n"
-    code = f"{imports}@pytree\nclass Hail(Facility):\n    pass\n"
+    code = "from harvestgym.farm import Facility\n\n\nclass Hail(Facility):\n    pass\n"
     (tmp_path / "mine" / "hail.py").write_text(code, encoding="utf-8")
     fields = f"fields: {{Field-0: {{entities: [[Weather, lille], [Soil, clay], [Plant, bean], ['{name}', hedge]]}}}}"
     start = "rules: {init: {Field-0: {Plant-0: {stage: seed}}}}"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.pytree import par, pytree, replace, var
+from harvestgym.core.pytree import Pytree, par, replace, var
 from harvestgym.farm.entities.base import (
     ActionResult,
     Board,
@@ -23,15 +23,13 @@ from harvestgym.farm.entities.messages import Ground, Need, Share
 from tests.farm.messages import message
 
 
-@pytree
-class SpringState:
+class SpringState(Pytree):
     """Water of each plot."""
 
     water: jax.Array = var("available_Water#L", "water in the spring", high=1e5)
     nutrients: jax.Array = var(("available_N#g", "available_P#g", "available_K#g", "available_C#g"), "nutrients")
 
 
-@pytree
 class Spring(Entity):
     """Ground that receives some water every day."""
 
@@ -67,8 +65,7 @@ class Spring(Entity):
         return {"water": state.water, "nutrients": state.nutrients}
 
 
-@pytree
-class ReedState:
+class ReedState(Pytree):
     """The water that a reed has taken up."""
 
     stage: jax.Array = var("stage", "young or old", labels=("young", "old"))
@@ -77,7 +74,6 @@ class ReedState:
     food: jax.Array = var(("N#g", "P#g", "K#g", "C#g"), "nutrients eaten")
 
 
-@pytree
 class Reed(Entity):
     """A host that drinks what it is given."""
 
@@ -120,21 +116,18 @@ class Reed(Entity):
         return {"water": state.store, "nutrients": state.food}
 
 
-@pytree
 class Weed(Reed):
     """A reed that drinks before the others."""
 
     priority: ClassVar[int] = 1
 
 
-@pytree
-class GaugeState:
+class GaugeState(Pytree):
     """The last reading."""
 
     level: jax.Array = var("level#L", "water seen this morning")
 
 
-@pytree
 class Gauge(Entity):
     """Reads the ground and nothing else."""
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.pytree import par, pytree, replace
+from harvestgym.core.pytree import par, replace
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.model import FarmModel
@@ -125,7 +125,6 @@ def test_a_field_neither_sees_nor_disturbs_another() -> None:
     assert (air[0] != air[1]).mean() > 0.9 and air[0].mean() > air[1].mean() + 2
 
 
-@pytree
 class Breeze(Weather):
     """The weather of a site, with a wind that always blows the same way."""
 

@@ -11,7 +11,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
-from harvestgym.core.pytree import par, pytree, replace
+from harvestgym.core.pytree import par, replace
 from harvestgym.core.rollout import rollout
 from harvestgym.fishing.analysis.dynamic_programming import solve
 from harvestgym.fishing.analysis.reference_points import find_fixed_points, find_reference_point
@@ -44,7 +44,6 @@ WITH_RATE = ("logistic", "beverton-holt", "ricker", "pella-tomlinson", "fox")
 """Laws with a growth rate r and a capacity K that grow between 0 and K."""
 
 
-@pytree
 class ThetaRicker(GrowthLaw):
     """s exp(r (1 - (s/M)^theta)): a law from outside the package, without a parameter K."""
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import iterate_metas, pytree
+from harvestgym.core.pytree import iterate_metas
 from harvestgym.fishing import FishingEnv, control, drop_in
 from harvestgym.fishing.env import SETTINGS
 from harvestgym.fishing.family import CATALOGUE, from_yaml, make
@@ -108,19 +108,10 @@ def test_jax_rebuilds_a_law_without_its_checks() -> None:
     assert jax.jit(lambda r: Logistic(r=r)(np.float32(0.5)))(0.3) == pytest.approx(0.575)
 
 
-def test_a_law_without_the_decorator_is_refused() -> None:
-    class Faster(Ricker):
-        pass
-
-    with pytest.raises(ConfigError, match="Faster: expected the decorator @pytree on the class"):
-        Faster()
-
-
 def test_a_user_law_is_checked_by_its_own_fields() -> None:
     from harvestgym.core.pytree import par
     from harvestgym.fishing.growth import GrowthLaw
 
-    @pytree
     class Steady(GrowthLaw):
         K: float = par("K", "stock", low=1.0, default=1.0)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import pytree, replace, var
+from harvestgym.core.pytree import Pytree, replace, var
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Place, action
 from harvestgym.testing.entity import check_entity
 from tests.farm import kinds
@@ -24,7 +24,6 @@ def test_kinds_that_keep_the_contract_pass(entity: Any, company: tuple[Any, ...]
     check_entity(entity, company, days=8)
 
 
-@pytree
 class Thief(kinds.Gauge):
     """Takes what no ledger names."""
 
@@ -32,7 +31,6 @@ class Thief(kinds.Gauge):
         return {"water": state.level}
 
 
-@pytree
 class Double(kinds.Gauge):
     """Changes its dtype."""
 
@@ -40,7 +38,6 @@ class Double(kinds.Gauge):
         return kinds.GaugeState(level=jnp.ones(place.shape, jnp.int32)), Ledger({}, {})
 
 
-@pytree
 class Low(kinds.Gauge):
     """Leaves its range."""
 
@@ -48,7 +45,6 @@ class Low(kinds.Gauge):
         return replace(state, level=state.level - 1), Ledger({}, {})
 
 
-@pytree
 class Wild(kinds.Gauge):
     """An action that does not look where it is aimed."""
 
@@ -62,22 +58,19 @@ class BareState:
     """Not a pytree."""
 
 
-@pytree
 class Bare(kinds.Gauge):
     """A state without a description."""
 
     State: ClassVar[type] = BareState
 
 
-@pytree
-class HalfState:
+class HalfState(Pytree):
     """One field described, one not."""
 
     level: jax.Array = var("level#L", "a level")
     other: jax.Array
 
 
-@pytree
 class Half(kinds.Gauge):
     """A field of the state without a description."""
 
@@ -91,7 +84,7 @@ class Half(kinds.Gauge):
         (Double, "level expected float32, got int32"),
         (Low, r"level is outside \[0, 1e\+08\]: -1"),
         (Wild, "changes plots that it did not target"),
-        (Bare, "Bare.State is not a @pytree class"),
+        (Bare, "Bare.State is not a subclass of Pytree"),
         (Half, "other not described; declare them with var"),
     ],
 )

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from harvestgym.core.errors import check_each_name
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import par
 from harvestgym.core.pytree import replace as replace_fields
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.noise import MAX_SIGMA, Noise
@@ -29,7 +29,6 @@ class _LevelsBelowK(Units):
         return gymnasium.spaces.Discrete(self.levels - 1)
 
 
-@pytree
 class _Vanishing(Noise):
     """value * exp(sigma left z): the noise of fishing-v2, which vanishes at low stock."""
 

@@ -9,20 +9,18 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import par, pytree, var
+from harvestgym.core.pytree import Pytree, par, var
 from harvestgym.core.xla.fusion import traces_single_kernel
 
 
-@pytree
-class ForagerParams:
+class ForagerParams(Pytree):
     """Numbers that can be mapped over, randomised or differentiated."""
 
     worth: Array = par("worth", "factor on the reward of each kind")
     horizon: Array = par("horizon#step", "steps until truncation, 0 for never", low=0, dtype="int")
 
 
-@pytree
-class ForagerState:
+class ForagerState(Pytree):
     """The state of an episode. Coordinates, clock and slots are words (uint32)."""
 
     words: Array = var("seed", "the two words of the seed", dtype="int", axes=())

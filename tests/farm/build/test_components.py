@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import par
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.farmers import Farmer as Base
@@ -23,7 +23,6 @@ from tests.farm.engine.test_engine import FILE, REED, SPRING
 POUR = ("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (1, 2), "amount#L": 4.0})
 
 
-@pytree
 class Idler(Base):
     """Works on even days only, for a wage of 2."""
 
@@ -32,7 +31,6 @@ class Idler(Base):
         return WorkResult(done, memory, 2.0 * done.sum())
 
 
-@pytree
 class Thirst(Term):
     """So much for each litre that the reed has drunk."""
 
@@ -42,7 +40,6 @@ class Thirst(Term):
         return self.weight * context.read("Field-0", "Reed-0", "cumulated_water#L").sum()
 
 
-@pytree
 class Dry(Rule):
     """No watering on the first day; the game ends on the third."""
 
@@ -144,7 +141,6 @@ def test_a_rule_of_ones_own_forbids_and_ends() -> None:
     assert not env.terminal(second, env.params) and env.terminal(third, env.params)
 
 
-@pytree
 class Zealot(Base):
     """Says that it does everything, asked or not."""
 

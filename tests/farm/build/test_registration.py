@@ -13,7 +13,6 @@ import pytest
 import harvestgym.farm
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
-from harvestgym.core.pytree import pytree
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.reward_terms import RewardContext, Term
@@ -25,7 +24,6 @@ from tests.farm.kinds import Spring
 BONUS = 0.25
 
 
-@pytree
 class Bonus(Term):
     """Worth the same every day."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import par, pytree, replace, static
+from harvestgym.core.pytree import par, replace, static
 from harvestgym.farm import Farm, Field, Weather
 from harvestgym.farm.entities.base import Board, Draws, Place, publishes
 from harvestgym.farm.entities.messages import Ground
@@ -30,7 +30,6 @@ TOLERATED, SENSITIVITY = 2.0, 0.5
 """Salinity that a bean tolerates, g/L, and the exponent of each further g/L."""
 
 
-@pytree
 class SaltySoil(Soil):
     """A soil with salt in its water."""
 
@@ -44,14 +43,12 @@ class SaltySoil(Soil):
         return replace(super().ground(state, place, board, draws), factors=factors)
 
 
-@pytree
 class SaltRate(Rate):
     """A rate of growth that salt slows."""
 
     salinity: Window
 
 
-@pytree
 class SaltSurvival(GrowSurvival):
     """A chance to live that salt lowers."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from examples.fungus import FUNGICIDE, Fungus
-from harvestgym.core.pytree import pytree, replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Place, publishes
 from harvestgym.farm.entities.messages import Air, Canopy
@@ -104,7 +104,6 @@ def test_the_fungicide_restores_them(seasons: dict[str, Season]) -> None:
     assert treated.fruit.mean() > 0.9 * healthy.fruit.mean()
 
 
-@pytree
 class Garden(kinds.Reed):
     """A reed under a damp sky of its own."""
 

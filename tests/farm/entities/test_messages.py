@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import pytree, var
+from harvestgym.core.pytree import Pytree, var
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
@@ -50,21 +50,18 @@ def test_messages_add_up_and_fill_their_shapes() -> None:
     )
 
 
-@pytree
 class Alarm(Message):
     """How loud it is on each plot."""
 
     loud: jax.Array = var("loud", "loudness, 0 to 1", high=1)
 
 
-@pytree
-class Silence:
+class Silence(Pytree):
     """The plots without a bell."""
 
     rest: jax.Array = var("rest#day", "days without a sound")
 
 
-@pytree
 class Bell(Entity):
     """A bell that rings every day; it hears itself."""
 
@@ -79,7 +76,6 @@ class Bell(Entity):
         return Silence(rest=state.rest + 1 - board.read_own(Alarm).loud), Ledger({}, {})
 
 
-@pytree
 class Sleeper(Entity):
     """Somebody who hears the bell."""
 

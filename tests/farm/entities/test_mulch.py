@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from examples.mulch import STRAW, WORMS, Mulch
-from harvestgym.core.pytree import pytree, replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm import BasicRule, BasicScore, Farm, Field, Plant, Soil, Term, Weather
 from harvestgym.farm.engine.reward_terms import RewardContext
 from harvestgym.farm.entities.messages import Tilth
@@ -46,7 +46,6 @@ def test_nothing_evaporates_under_a_cover_and_what_drains_harms_nothing() -> Non
     assert (drained.microlife > left.microlife).all()
 
 
-@pytree
 class WaterTerm(Term):
     """The water of every soil, each day."""
 

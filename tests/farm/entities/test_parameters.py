@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.pytree import pytree, replace, var
+from harvestgym.core.pytree import Pytree, replace, var
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
@@ -28,14 +28,12 @@ KEYS = SEEDS.reshape(ROUNDS, EPISODES)
 """The keys of the episodes of each round."""
 
 
-@pytree
-class NoState:
+class NoState(Pytree):
     """A kind must have a described state."""
 
     age: jax.Array = var("age#day", "days of trouble", axes=())
 
 
-@pytree
 class Trouble(Entity):
     """Birds, pests, pollinators, a disease and a spill, a little of each on some days."""
 

@@ -10,14 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import pytree
 from harvestgym.farm.entities.plant import Plant
 from harvestgym.farm.entities.response import Response, Window, distance, driver_names, expglm, exponents, power
 
 finite = st.floats(-100, 100, width=32, allow_subnormal=False)
 
 
-@pytree
 class Two(Response):
     """Two drivers."""
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.pytree import pytree, replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Ledger, Place
 from harvestgym.farm.entities.cide import Cide
@@ -117,7 +117,6 @@ def test_an_order_of_nothing_has_no_effect(kind: Spreadable) -> None:
     assert not result.done.any() and all(float(count) == 0 for count in result.ledger.tally.values())
 
 
-@pytree
 class Bed(kinds.Spring):
     """A spring that takes what it is fed."""
 

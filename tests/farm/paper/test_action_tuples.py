@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import pytree
 from harvestgym.farm import BasicFarmer, Facility, Farm, Fertilizer
 from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.engine.actions import ActionTable
@@ -343,7 +342,6 @@ def test_observations_are_no_actions_in_modes_po_and_fo(plain: Farm) -> None:
     assert len(items) == 5 + 7 and not any(item[4] is None for item in items)
 
 
-@pytree
 class Sleeper(Farmer):
     """Rests on the first day."""
 

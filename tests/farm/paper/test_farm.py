@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import par
 from harvestgym.farm import (
     BasicFarmer,
     BasicRule,
@@ -198,7 +198,6 @@ def test_a_wrong_part_is_refused_in_words(wrong: dict[str, Any], words: str) -> 
         Farm(**({"fields": [pond()]} | wrong))
 
 
-@pytree
 class Calm(Rule):
     """No more than one order a day, whoever gives it."""
 
@@ -206,7 +205,6 @@ class Calm(Rule):
         return jnp.cumsum(orders.kind > 0) <= 1
 
 
-@pytree
 class Thrift(Term):
     """So much for each day without watering."""
 
@@ -247,7 +245,6 @@ def test_a_whole_farm_is_a_file(tmp_path: Path) -> None:
 
 
 def test_what_lives_in_python_only_is_not_written(tmp_path: Path) -> None:
-    @pytree
     class Local(Term):
         """Worth nothing."""
 

@@ -13,7 +13,7 @@ import pytest
 from jax import Array
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import par, pytree
+from harvestgym.core.pytree import par
 from harvestgym.core.rollout import evaluate
 from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.analysis.commons import Strategy, find_equilibrium, respond, share_optimum
@@ -26,7 +26,6 @@ from harvestgym.fishing.shared_stock import CommonsModel, share_stock
 YEARS = 12
 
 
-@pytree
 class Power(GrowthLaw):
     """s^alpha, the growth of Levhari and Mirman."""
 

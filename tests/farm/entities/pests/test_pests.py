@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import pytree, replace
+from harvestgym.core.pytree import Pytree, replace
 from harvestgym.core.rollout import evaluate
 from harvestgym.farm.entities.base import Draws, Ledger, Place
 from harvestgym.farm.entities.messages import Canopy, Flock, Ground, Load, Structures, zero_values
@@ -187,8 +187,7 @@ def drawn(pests: Pests, place: Place) -> Draws:
     return {use: jax.random.uniform(key, shape) for use, key, shape in pairs}
 
 
-@pytree
-class Evening:
+class Evening(Pytree):
     """Number of pests on a plot, effects on each target, birds over the field, degrees."""
 
     population: Any = 10
