@@ -96,6 +96,12 @@ def estimate_mean(values: ArrayLike, clusters: ArrayLike | None = None) -> Confi
     return ConfidenceInterval(mean, mean - half, mean + half)
 
 
+def find_interval(samples: np.ndarray) -> ConfidenceInterval:
+    """Return the first of some bootstrap samples, and the interval of 95 % of the others."""
+    low, high = np.quantile(samples[1:], (0.025, 0.975))
+    return ConfidenceInterval(float(samples[0]), float(low), float(high))
+
+
 def estimate_share(values: ArrayLike) -> ConfidenceInterval:
     """Estimate the share of true values, with the interval of Wilson (1927), which lies between 0 and 1."""
     hits = np.asarray(values, bool)

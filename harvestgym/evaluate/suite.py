@@ -34,7 +34,7 @@ from harvestgym.sweep.engine import run_cases
 from . import splits
 from .run import find_policy, horizon, run_episodes
 from .score import LEAST_GAP
-from .statistics import ConfidenceInterval, format_mean, resample_means
+from .statistics import ConfidenceInterval, find_interval, format_mean, resample_means
 
 SUITE_ANCHORS = Path(__file__).with_name("suite_anchors.json")
 RETURN = "return"
@@ -97,14 +97,14 @@ class SuiteResult(ResultTable):
     @property
     def scores(self) -> dict[str, ConfidenceInterval]:
         """The score of each id that the policy played."""
-        return {id: _find_interval(samples) for id, samples in self._samples.items()}
+        return {id: find_interval(samples) for id, samples in self._samples.items()}
 
     @property
     def total(self) -> ConfidenceInterval | None:
         """The interquartile mean of the scores; None unless the policy played all ids."""
         if set(self._samples) != set(splits.list_suite()):
             return None
-        return _find_interval(trim_mean(list(self._samples.values()), 0.25, axis=0))
+        return find_interval(trim_mean(list(self._samples.values()), 0.25, axis=0))
 
     def to_table(self) -> Table:
         """Make a table with a row for each id that the policy played, and the total."""
@@ -234,11 +234,6 @@ def _find_scores(id: str, seasons: Seasons) -> np.ndarray:
     drawn = np.random.default_rng([number, trainings]).integers(trainings, size=scores.shape)
     drawn[:, 0] = np.arange(trainings)  # the score itself is of all trainings
     return np.take_along_axis(scores, drawn, 0).mean(0)
-
-
-def _find_interval(samples: np.ndarray) -> ConfidenceInterval:
-    low, high = np.quantile(samples[1:], (0.025, 0.975))
-    return ConfidenceInterval(float(samples[0]), float(low), float(high))
 
 
 def format_lines(data: Mapping[str, Any]) -> str:

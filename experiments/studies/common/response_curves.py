@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harvestgym.core.yaml_io import read_file
-from harvestgym.farm.entities.plant.needs import SALINITY
+from harvestgym.farm.entities.plant.uptake import SALINITY
 
 from .report import open_figure
 from .yield_response import YieldResponse

@@ -13,7 +13,6 @@ from harvestgym.core.errors import look_up, require
 
 from . import conservation
 from .base import IDS, StandIn
-from .policies import BMSY, escapement, msy, user_action
 from .published import (
     Allen,
     BevertonHolt,
@@ -27,6 +26,7 @@ from .published import (
     NonStationary,
     Ricker,
 )
+from .published_policies import BMSY, escapement, msy, user_action
 
 __all__ = [
     "BMSY", "Allen", "BevertonHolt", "FishingCtsEnv", "FishingEnv", "FishingModelError", "FishingTippingEnv", "May",

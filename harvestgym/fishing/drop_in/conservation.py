@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .base import Numbers, StandIn
-from .policies import fixed_action, target_a, target_state, user_action
+from .published_policies import fixed_action, target_a, target_state, user_action
 
 __all__ = [
     "Allen", "BevertonHolt", "May", "Myers", "NonStationaryV3", "NonStationaryV5", "NonStationaryV6", "Ricker",

@@ -7,7 +7,7 @@ import numpy as np
 from harvestgym.forager.hashing import DELAY, draw_bell, draw_word, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays
-from harvestgym.forager.host_engine.lookup import find_region, find_slot, mark_cell, push_due
+from harvestgym.forager.host_engine.cells import find_region, find_slot, mark_cell, push_due
 from harvestgym.forager.host_engine.numba_support import U64, WORD_MASK, compiled
 from harvestgym.forager.host_engine.view import patch
 from harvestgym.forager.object_kinds import DelayLaw, ReturnPlace

@@ -7,7 +7,7 @@ import numpy as np
 from harvestgym.forager.hashing import JUMP, PLACE_0, PLACE_1, RETURN, STREAMS, draw_word, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays
-from harvestgym.forager.host_engine.lookup import (
+from harvestgym.forager.host_engine.cells import (
     find_kind,
     find_region,
     is_in_season,

@@ -12,7 +12,8 @@ import numpy as np
 from harvestgym.core.errors import mismatch, require
 from harvestgym.forager.config import ForagerConfig
 from harvestgym.forager.host_engine import arrays as col
-from harvestgym.forager.host_engine import dynamics, lookup, step, view
+from harvestgym.forager.host_engine import dynamics, step, view
+from harvestgym.forager.host_engine.cells import grow_arrays, rebuild_index
 from harvestgym.forager.host_engine.episode_view import ReadableEpisode
 from harvestgym.forager.object_kinds import ForagerObject, Kind, ReturnPlace, ring_length
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, World, check_cell, count_objects
@@ -97,13 +98,13 @@ class EditableEpisode(ReadableEpisode):
         """Fill a slot with an absent object that is due now, in a given cell or anywhere."""
         cell = None if target is None else target[0] + target[1] * self.world.width
         while self.arrays.head[col.USED] >= len(self.arrays.slots):
-            self.arrays = lookup.grow_arrays(self.arrays, 2 * len(self.arrays.slots))
+            self.arrays = grow_arrays(self.arrays, 2 * len(self.arrays.slots))
         slots = self.arrays.slots
         row = int(np.flatnonzero(slots[:, col.STATE] == VACANT)[0])
         slots[row, [col.HOME, col.AT, col.DUE, col.WHAT, col.STATE]] = home, cell or 0, self.clock, kind, AWAY
         slots[row, col.WHERE] = ReturnPlace.ANYWHERE if cell is None else ReturnPlace.FIXED
         slots[row, col.BORN] = -home
-        lookup.rebuild_index(self.arrays)
+        rebuild_index(self.arrays)
 
     def _make_way(self, kind: int) -> None:
         """Delay the appearance of a layer's object if its cell holds the agent or an object that moved."""

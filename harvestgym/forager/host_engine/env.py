@@ -21,7 +21,8 @@ from harvestgym.core.errors import ConfigError, mismatch, require, warn_user
 from harvestgym.forager.config import ForagerConfig, Observation, TranslatedConfig
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine import arrays as col
-from harvestgym.forager.host_engine import collisions, lookup, step, view
+from harvestgym.forager.host_engine import collisions, step, view
+from harvestgym.forager.host_engine.cells import find_region, find_slot, grow_arrays
 from harvestgym.forager.host_engine.collisions import ASK
 from harvestgym.forager.host_engine.editable_episode import EditableEpisode
 from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext
@@ -133,7 +134,7 @@ class ForagerEnv(EditableEpisode):
 
     def _grow(self) -> None:
         if self.arrays.head[col.USED] < self.arrays.head[col.BOUND]:
-            self.arrays = lookup.grow_arrays(self.arrays, 2 * len(self.arrays.slots))
+            self.arrays = grow_arrays(self.arrays, 2 * len(self.arrays.slots))
             self._bind()
             self._warn_of_capacity()
 
@@ -153,7 +154,7 @@ class ForagerEnv(EditableEpisode):
         constant = self._constants[kind]
         if constant is not None:
             return constant
-        region = lookup.find_region(self.arrays.regions, *self._cell_ahead)
+        region = find_region(self.arrays.regions, *self._cell_ahead)
         generation = int(self.arrays.regions[region, col.GENERATION])
         now = HostContext(self.clock - 1 if clock is None else clock, self._words, kind, generation)
         row = self.world.kinds[kind]
@@ -210,7 +211,7 @@ class ForagerEnv(EditableEpisode):
             self.start()
         kind, cell = self.kind_at(x, y), x + y * self.world.width
         require(kind != EMPTY, "remove_object", "a cell with an object", repr(location))
-        slot = lookup.find_slot(self.arrays, x, y)
+        slot = find_slot(self.arrays, x, y)
         home = int(self.arrays.slots[slot, col.HOME]) if slot >= 0 else cell
         thing = self._find_thing(home, kind, (x, y))
         back = None if thing is None else self._call(self._plan_return, kind, thing)
@@ -288,7 +289,7 @@ class ForagerEnv(EditableEpisode):
             things[home] = self._placed[-2 - home][0] if home < -1 else self._remake_object(name, None, {})
             vars(things[home]).update(attributes)
         vars(self).update({name: kept[name] for name in _KEPT} | {"_things": things})
-        self.arrays = lookup.grow_arrays(arrays, len(arrays.slots))
+        self.arrays = grow_arrays(arrays, len(arrays.slots))
         self._delayed.owed[:] = kept["owed"]
         if self._started:
             view.refresh(self.arrays)

@@ -12,7 +12,8 @@ import numpy as np
 from harvestgym.forager.config import ForagerConfig, Observation, build_world
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine import arrays as col
-from harvestgym.forager.host_engine import lookup, view
+from harvestgym.forager.host_engine import view
+from harvestgym.forager.host_engine.cells import find_kind, find_region, generate_kind
 from harvestgym.forager.host_engine.rewards import HostContext
 from harvestgym.forager.object_kinds import Color, ForagerObject
 from harvestgym.forager.observations import (
@@ -116,11 +117,11 @@ class ReadableEpisode:
         width, height = self.world.width, self.world.height
         if self.world.edge == "wall" and not (0 <= x < width and 0 <= y < height):
             return len(self.world.kinds)
-        return int(lookup.find_kind(self.arrays, x % width, y % height))
+        return int(find_kind(self.arrays, x % width, y % height))
 
     def generated_kind_at(self, x: int, y: int) -> int:
         """Return the kind that the world generated in a cell, or -1."""
-        return int(lookup.generate_kind(self.arrays.regions, self.arrays.layers, x, y))
+        return int(generate_kind(self.arrays.regions, self.arrays.layers, x, y))
 
     def _tint(self, encoded: np.ndarray) -> None:
         """Apply the colours of objects that have their own colour."""
@@ -167,7 +168,7 @@ class ReadableEpisode:
     @property
     def biome(self) -> int:
         """The agent's region."""
-        return int(lookup.find_region(self.arrays.regions, *self.position))
+        return int(find_region(self.arrays.regions, *self.position))
 
     @property
     def biome_values(self) -> list[float]:

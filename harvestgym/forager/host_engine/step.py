@@ -7,6 +7,7 @@ import numpy as np
 from harvestgym.forager.hashing import JUMP
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays
+from harvestgym.forager.host_engine.cells import find_kind, rebuild_index
 from harvestgym.forager.host_engine.collisions import collide
 from harvestgym.forager.host_engine.dynamics import (
     draw_free_cell,
@@ -16,7 +17,6 @@ from harvestgym.forager.host_engine.dynamics import (
     return_objects,
     teleport,
 )
-from harvestgym.forager.host_engine.lookup import find_kind, rebuild_index
 from harvestgym.forager.host_engine.numba_support import borrowed, compiled, inlined
 from harvestgym.forager.host_engine.view import copy_bytes, find_cell_ahead, find_front, refresh, refresh_block, slide
 from harvestgym.forager.world import EMPTY

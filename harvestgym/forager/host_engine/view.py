@@ -7,7 +7,7 @@ import numpy as np
 from harvestgym.forager.hashing import TINT, draw_word, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays
-from harvestgym.forager.host_engine.lookup import find_kind
+from harvestgym.forager.host_engine.cells import find_kind
 from harvestgym.forager.host_engine.numba_support import U64, compiled, inlined
 from harvestgym.forager.world import EAST, NORTH, SOUTH
 

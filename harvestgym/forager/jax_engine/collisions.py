@@ -11,7 +11,7 @@ from harvestgym.forager.hashing import DELAY, draw_bell, draw_word, scale_word
 from harvestgym.forager.object_kinds import DelayLaw, Kind, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE, VACANT, World
 
-from .lookup import HOME_X, HOME_Y, find_slot, pack, to_word, unpack_state
+from .cells import HOME_X, HOME_Y, find_slot, pack, to_word, unpack_state
 from .rewards import pay
 from .state import ForagerParams, ForagerState, put
 from .view import find_cell_ahead, find_kind_ahead, locate_in_view, patch

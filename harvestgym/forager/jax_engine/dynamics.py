@@ -14,7 +14,7 @@ from harvestgym.forager.hashing import JUMP, RETURN
 from harvestgym.forager.object_kinds import ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, Region, World
 
-from .lookup import (
+from .cells import (
     AT_X,
     AT_Y,
     BORN,

@@ -35,9 +35,9 @@ from harvestgym.forager.observations import (
 from harvestgym.forager.world import EMPTY, VACANT, StepCount, World
 from harvestgym.registry import FIRST_STEPS
 
+from .cells import key_region, to_word, unpack_state
 from .collisions import collide
 from .dynamics import renew, return_objects, teleport
-from .lookup import key_region, to_word, unpack_state
 from .rewards import clock_phase, region_values
 from .state import ForagerParams, ForagerState
 from .view import encode, move, refresh, survey

@@ -17,7 +17,7 @@ from harvestgym.forager.hashing import TINT, draw_word, scale_word
 from harvestgym.forager.observations import ObservationMode, channel_table, count_channels, show_world
 from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, WEST, World, view_offsets
 
-from .lookup import find_kind, to_word
+from .cells import find_kind, to_word
 from .state import ForagerState, put
 
 Cells = tuple[Array, Array]

@@ -20,7 +20,7 @@ from jax.tree_util import Partial
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.policy import Policy
-from harvestgym.forager.jax_engine.lookup import to_word
+from harvestgym.forager.jax_engine.cells import to_word
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.jax_engine.rewards import JaxContext
 from harvestgym.forager.observations import MODES, OUTSIDE, choose_colors

@@ -15,7 +15,7 @@ from harvestgym.core.pytree import replace
 from harvestgym.core.xla.fusion import tracing_single_kernel
 from harvestgym.forager.family import build_forager
 from harvestgym.forager.jax_engine import view
-from harvestgym.forager.jax_engine.lookup import unpack_state
+from harvestgym.forager.jax_engine.cells import unpack_state
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
 from harvestgym.forager.jax_engine.rewards import region_values
 from harvestgym.forager.object_kinds import Kind, ReturnPlace

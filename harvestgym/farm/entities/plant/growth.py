@@ -18,7 +18,7 @@ from harvestgym.farm.entities.crops_and_weeds import Drivers, add_to_strain
 from harvestgym.farm.entities.messages import NUTRIENTS
 from harvestgym.farm.entities.response import expglm
 
-from . import clock, equations, needs
+from . import clock, equations, uptake
 from .equations import by_stage, choose, largest, pollination
 from .parameters import FLOWERS_MAX, Crop, Rate
 from .stages import Stage
@@ -80,7 +80,7 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: Array) -> PlantSt
     growing, filling = state.stage == Stage.GROW, state.stage == Stage.FRUIT
     share = equations.noisy_rate(jnp.exp(-sum(each)), crop.variance, uniform)
     gains = share > crop.rate_min
-    size, weight = needs.grown(crop, state, share * day["pace"], day)
+    size, weight = uptake.grown(crop, state, share * day["pace"], day)
     worst, exponent = largest(each)
     factor = jnp.where(exponent > 0, 1 + worst, 0)
     nogrow = jnp.where(growing & ~gains, state.nogrow + 1, 0)
@@ -120,7 +120,7 @@ def apply_deaths(state: PlantState, fate: PlantFate) -> PlantState:
 def enter_next_stage(crop: Crop, state: PlantState, moves: Array) -> PlantState:
     """Set the next stage, with its initial size or fruits, on the plots that move to it."""
     sprouts, sets = (moves & (state.stage == s) for s in (Stage.SEED, Stage.BLOOM))
-    progress, past_drought = clock.restart(crop, state), needs.drought_exponent(crop, state)
+    progress, past_drought = clock.restart(crop, state), uptake.drought_exponent(crop, state)
     new = replace_where(state, moves, stage=state.stage + 1, progress=progress, past_drought=past_drought)
     new = replace_where(new, moves, stage_thirst=0.0, stage_refused=0.0)
     new = replace_where(new, sprouts, size=crop.size_start)

@@ -41,7 +41,7 @@ from harvestgym.farm.entities.messages import (
     Visits,
 )
 
-from . import clock, drawing, growth, needs
+from . import clock, drawing, growth, uptake
 from .parameters import PLANTS_MAX, Crop
 from .stages import Stage, is_alive
 from .state import PlantState, PlantViews, check_start, clear_plots, complete_state, global_stage
@@ -85,7 +85,7 @@ class Plant(Crop, Entity):
         seeds, blooming = (jnp.where(state.stage == s, state.population, 0) for s in (Stage.SEED, Stage.BLOOM))
         return Canopy(
             alive=alive.astype(jnp.float32),
-            shade=self.shadow * needs.ground_covered(self, state, place.surface) / place.surface,
+            shade=self.shadow * uptake.ground_covered(self, state, place.surface) / place.surface,
             height=jnp.where(alive > 0, state.size, 0.0),
             flowers=blooming.astype(jnp.float32) * state.flowers,
             seeds=seeds.astype(jnp.float32),
@@ -96,15 +96,15 @@ class Plant(Crop, Entity):
     def need(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Need:
         """Publish the needs of today's growth, with transpiration added and stored water subtracted (section 4.2.7)."""
         ground, light = board.read_one(Ground), unshaded_light(board)
-        moist = needs.transpired_share(self, ground)
-        lost = light * (moist * needs.transpiration(self, state, place.surface, board.read_one(Air)))
-        reached, _ = needs.reached_water(self, ground)
-        water = jnp.minimum(needs.water_demand(self, state, lost), reached)
+        moist = uptake.transpired_share(self, ground)
+        lost = light * (moist * uptake.transpiration(self, state, place.surface, board.read_one(Air)))
+        reached, _ = uptake.reached_water(self, ground)
+        water = jnp.minimum(uptake.water_demand(self, state, lost), reached)
         enough: Drivers = {name: jnp.float32(0.0) for name in (*NUTRIENTS, "strain_growth")}
         day = self._surroundings(state, place, board, light) | enough
         share = jnp.exp(-sum(growth.growth_exponents(self, state, day)))
-        size, weight = needs.grown(self, state, share * day["pace"], day)
-        wanted = needs.nutrient_demand(self, state, size, weight)
+        size, weight = uptake.grown(self, state, share * day["pace"], day)
+        wanted = uptake.nutrient_demand(self, state, size, weight)
         return Need(water=water, nutrients=wanted * (1 - self._fixed_shares()))
 
     @publishes(Litter)
@@ -176,7 +176,7 @@ class Plant(Crop, Entity):
 
     def _surroundings(self, state: PlantState, place: Place, board: Board, light: Array | float) -> Drivers:
         ground = board.read_one(Ground)
-        return add_factors(needs.compute_drivers(self, state, place, board.read_one(Air), ground, light), ground)
+        return add_factors(uptake.compute_drivers(self, state, place, board.read_one(Air), ground, light), ground)
 
     def _drivers(self, state: PlantState, place: Place, board: Board, light: Array | float) -> Drivers:
         asked, given = board.read_own(Need).nutrients, board.read_own(Share).nutrients
@@ -187,7 +187,7 @@ class Plant(Crop, Entity):
             "visits": state.visits + jnp.where(state.stage == Stage.BLOOM, visits, 0.0),
             "strain_death": strain.death, "strain_growth": strain.growth, "strain_harvest": strain.harvest,
         }  # fmt: skip
-        return self._surroundings(state, place, board, light) | needs.hunger(self, state, asked, given) | more
+        return self._surroundings(state, place, board, light) | uptake.hunger(self, state, asked, given) | more
 
     def _fixed_shares(self) -> Array:
         """Return the fraction of each nutrient that comes from the air."""
@@ -199,9 +199,9 @@ class Plant(Crop, Entity):
         """Return the state after today's uptake, with unmet needs recorded, the water transpired and the N fixed."""
         air, ground = board.read_one(Air), board.read_one(Ground)
         share, need = board.read_own(Share), board.read_own(Need)
-        held, full = state.water + share.water, needs.transpiration(self, state, place.surface, air)
-        lost = jnp.minimum(light * (needs.transpired_share(self, ground) * full), held)
-        thirst = needs.water_demand(self, state, light * full)
+        held, full = state.water + share.water, uptake.transpiration(self, state, place.surface, air)
+        lost = jnp.minimum(light * (uptake.transpired_share(self, ground) * full), held)
+        thirst = uptake.water_demand(self, state, light * full)
         refused, fixing = jnp.maximum(thirst - share.water, 0.0), self._fixed_shares()
         fixed = need.nutrients * fixing / (1 - fixing)
         new = replace(

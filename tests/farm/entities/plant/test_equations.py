@@ -14,7 +14,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.crops_and_weeds import Drivers, water_threshold
 from harvestgym.farm.entities.messages import Ground
-from harvestgym.farm.entities.plant import Plant, equations, growth, needs
+from harvestgym.farm.entities.plant import Plant, equations, growth, uptake
 from harvestgym.farm.entities.plant.parameters import Bloom
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState
@@ -90,15 +90,15 @@ def test_4_the_nutrition_index_is_the_share_of_the_need_so_far() -> None:
     """Of 3 g taken up and 1 g refused, today 1 g more is asked and half of it given: 3.5 of 5 g."""
     state = stand(1, Stage.GROW, nutrients=3.0, nutrient_stress=1.0)
     asked, given = (jnp.full((4, 1, 1), value) for value in (1.0, 0.5))
-    found = needs.hunger(BEAN, state, asked, given)
+    found = uptake.hunger(BEAN, state, asked, given)
     assert [float(found[n][0, 0]) for n in "NPKC"] == pytest.approx([-math.log(3.5 / 5)] * 4)
-    idle = needs.hunger(BEAN, stand(1, Stage.SEED), 0 * asked, 0 * asked)
+    idle = uptake.hunger(BEAN, stand(1, Stage.SEED), 0 * asked, 0 * asked)
     assert float(idle["N"][0, 0]) == 0.0, "nothing is refused to a plant that needs nothing"
 
 
 def drivers(crop: Plant, state: PlantState, soil: Ground, **today: float) -> Drivers:
     """Return those of a mild day."""
-    return needs.compute_drivers(crop, state, field(), air(**today), soil, 1.0)
+    return uptake.compute_drivers(crop, state, field(), air(**today), soil, 1.0)
 
 
 def ground(water: float, nutrients: float = 10.0) -> Ground:
@@ -187,7 +187,7 @@ def test_10_crowded_plants_open_fewer_flowers() -> None:
     for crop in CROPS.values():
         usual = {"population": round(float(crop.density)), "spacing": 100 / math.sqrt(round(float(crop.density)))}
         grown = stand(1, Stage.GROW, size=crop.size_max, **usual)
-        crowding = equations.minus_log(1 - needs.crowding(crop, grown, jnp.float32(1.0)))
+        crowding = equations.minus_log(1 - uptake.crowding(crop, grown, jnp.float32(1.0)))
         assert float(expglm(crop.bloom.open, **day(crowding=crowding))[0, 0]) == 1.0
 
 
@@ -274,7 +274,9 @@ def test_19_missing_visits_and_drought_make_small_fruit() -> None:
     """Of a fruit that has all the rates of its stage at once, at the weight that it can then reach."""
     for change, share in (({"visits": 1.0}, math.exp(-0.08 * 2)), ({"drought": -math.log(0.7)}, 0.7), ({}, 1.0)):
         most = 6 * share
-        _, weight = needs.grown(CALM, stand(1, Stage.FRUIT, fruit_weight=0.999 * most), jnp.ones((1, 1)), day(**change))
+        _, weight = uptake.grown(
+            CALM, stand(1, Stage.FRUIT, fruit_weight=0.999 * most), jnp.ones((1, 1)), day(**change)
+        )
         assert float(weight[0, 0]) == pytest.approx(most, rel=3e-3)
 
 
@@ -284,10 +286,10 @@ def test_carbon_dioxide_hastens_growth_and_saves_water() -> None:
         found = [float(equations.carbon_gain(jnp.float32(c), CROPS[name].carbon)) for c in (369.41, 550.0)]
         assert found == [1.0, pytest.approx(1 + gain, abs=1e-4)]
     small = stand(1, Stage.FRUIT, fruit_weight=1.0)
-    gains = [needs.grown(CALM, small, 0.01 * jnp.ones((1, 1)), day(carbon=c))[1] - 1 for c in (1.0, 1.23)]
+    gains = [uptake.grown(CALM, small, 0.01 * jnp.ones((1, 1)), day(carbon=c))[1] - 1 for c in (1.0, 1.23)]
     assert float(gains[1][0, 0] / gains[0][0, 0]) == pytest.approx(1.23, rel=1e-3)
     tall = stand(1, Stage.GROW, size=60.0)
-    lost = [needs.transpiration(BEAN, tall, jnp.float32(1.0), air(co2=c)) for c in (369.41, 550.0)]
+    lost = [uptake.transpiration(BEAN, tall, jnp.float32(1.0), air(co2=c)) for c in (369.41, 550.0)]
     assert float(lost[1][0, 0] / lost[0][0, 0]) == pytest.approx(0.95, abs=1e-5)
 
 

@@ -12,7 +12,7 @@ import pytest
 from harvestgym.core.pytree import rebuild, replace
 from harvestgym.farm.entities.base import ActionResult
 from harvestgym.farm.entities.messages import Air, Canopy, Litter, Message, Need
-from harvestgym.farm.entities.plant import Plant, needs
+from harvestgym.farm.entities.plant import Plant, uptake
 from harvestgym.farm.entities.plant.stages import GLOBAL_STAGES, STAGES, Stage
 from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState
 from tests.farm.messages import air
@@ -115,7 +115,7 @@ def test_pests_and_strain_of_unknown_kinds_are_felt() -> None:
 def test_water_in_and_out_of_the_store() -> None:
     """Supplied water enters the store, transpired water leaves it, and an unmet need is stress."""
     state = row(Stage.GROW, size=30.0)
-    loss = float(needs.transpiration(BEAN, state, ROW.surface, air())[0, 0])
+    loss = float(uptake.transpiration(BEAN, state, ROW.surface, air())[0, 0])
     body = 16 * 40 / 1000
     fed = tomorrow(state)
     assert float(fed.water[0, 0]) == pytest.approx(body, rel=1e-4) and float(fed.water_stress[0, 0]) == 0.0

@@ -14,7 +14,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.base import Board
 from harvestgym.farm.entities.messages import Canopy, Ground
-from harvestgym.farm.entities.plant import Plant, needs
+from harvestgym.farm.entities.plant import Plant, uptake
 from harvestgym.farm.entities.plant.stages import Stage
 from tests.farm.messages import air, message
 from tests.farm.soil_plant_day import board, field
@@ -44,7 +44,7 @@ THIRSTY = crop(
 
 def test_the_body_water_of_each_stage() -> None:
     """16 plants of 30 mL; of 10 fruits of 3 g, 2 mL a gram: in litres. Seeds and flowers hold none."""
-    found = needs.body_water(THIRSTY, stand(7, EVERY))
+    found = uptake.body_water(THIRSTY, stand(7, EVERY))
     np.testing.assert_allclose(found[0], [0, 0, 0.48, 0, 16 * 30 * 0.002, 0, 0], rtol=1e-6)
 
 
@@ -52,7 +52,7 @@ def test_the_nutrients_of_growth() -> None:
     """16 plants that gain 20 mm, and 10 fruits each that gain half a gram; of carbon twice the nitrogen."""
     state = stand(7, EVERY)
     grows, fills = EVERY == Stage.GROW, EVERY == Stage.FRUIT
-    found = needs.nutrient_demand(THIRSTY, state, state.size + 2.0 * grows, state.fruit_weight + 0.5 * fills)
+    found = uptake.nutrient_demand(THIRSTY, state, state.size + 2.0 * grows, state.fruit_weight + 0.5 * fills)
     wanted = [0, 0, 16 * 20e-3, 0, 16 * 10 * 0.5e-1, 0, 0]
     np.testing.assert_allclose(found[0, 0], wanted, rtol=1e-5)
     np.testing.assert_allclose(found[3, 0], np.multiply(wanted, 2), rtol=1e-5)
@@ -62,35 +62,35 @@ def test_the_nutrients_of_growth() -> None:
 def test_what_is_taken_up_is_what_is_lost_and_lacking() -> None:
     """A litre lost and 0.48 L of body water, minus what is stored; nothing if more is stored; nothing if not alive."""
     grows = stand(3, Stage.GROW, water=jnp.asarray([[0.0, 0.3, 9.0]]))
-    np.testing.assert_allclose(needs.water_demand(THIRSTY, grows, jnp.float32(1.0)), [[1.48, 1.18, 0]], rtol=1e-6)
+    np.testing.assert_allclose(uptake.water_demand(THIRSTY, grows, jnp.float32(1.0)), [[1.48, 1.18, 0]], rtol=1e-6)
     for stage in (Stage.NONE, Stage.SEED, Stage.DEAD):
-        assert float(needs.water_demand(THIRSTY, stand(1, stage), jnp.float32(1.0))[0, 0]) == 0.0
+        assert float(uptake.water_demand(THIRSTY, stand(1, stage), jnp.float32(1.0))[0, 0]) == 0.0
 
 
 def test_ground_is_covered_by_living_leaves_up_to_the_whole_plot() -> None:
     """Of 0.0012 m2 a cm, 16 plants of 30 cm cover 0.576 m2."""
-    found = needs.ground_covered(BEAN, stand(7, EVERY), jnp.float32(1.0))
+    found = uptake.ground_covered(BEAN, stand(7, EVERY), jnp.float32(1.0))
     np.testing.assert_allclose(found[0], [0, 0, *[0.576] * 4, 0], rtol=1e-5)
-    assert float(needs.ground_covered(BEAN, stand(1, Stage.GROW, size=60.0), jnp.float32(1.0))[0, 0]) == 1.0
+    assert float(uptake.ground_covered(BEAN, stand(1, Stage.GROW, size=60.0), jnp.float32(1.0))[0, 0]) == 1.0
 
 
 def test_a_plant_of_no_size_is_not_crowded_and_its_slope_is_finite() -> None:
     sprout = stand(1, Stage.GROW, size=0.0, population=1, spacing=0.0)
-    assert float(needs.crowding(BEAN, sprout, jnp.float32(1.0))[0, 0]) == 0.0
-    slope = jax.grad(lambda size: needs.crowding(BEAN, replace(sprout, size=size), jnp.float32(1.0)).sum())
+    assert float(uptake.crowding(BEAN, sprout, jnp.float32(1.0))[0, 0]) == 0.0
+    slope = jax.grad(lambda size: uptake.crowding(BEAN, replace(sprout, size=size), jnp.float32(1.0)).sum())
     assert np.isfinite(slope(jnp.zeros((1, 1)))).all()
 
 
 def test_roots_reach_all_of_a_soil_without_a_depth() -> None:
     soil = message(Ground, field(), water=100.0, extractable=40.0, capacity=125.0, wilting=60.0)
-    found, most = needs.reached_water(BEAN, soil)
+    found, most = uptake.reached_water(BEAN, soil)
     assert (float(found[0, 0]), float(most[0, 0])) == (40.0, 65.0)
 
 
 @pytest.mark.parametrize(("kind", "rain"), [(0, 0), (1, 1), (2, 1)])
 def test_it_rains_or_not(kind: int, rain: int) -> None:
     soil = message(Ground, field(), water=100.0, extractable=40.0, capacity=125.0, wilting=60.0)
-    found = needs.compute_drivers(BEAN, stand(1, Stage.GROW), field(), air(rain_class=kind), soil, 1.0)
+    found = uptake.compute_drivers(BEAN, stand(1, Stage.GROW), field(), air(rain_class=kind), soil, 1.0)
     assert float(found["rain"]) == rain
 
 
@@ -128,8 +128,8 @@ def test_a_stand_needs_what_it_transpires_in_the_light_it_gets() -> None:
     drought = float(BEAN.grow.drought)
     water = 60 + 65 * drought / 2
     said = BEAN.need(state, place, morning(place, ("Plant-0", own), ("Plant-1", other), water=water), {})
-    full = needs.transpiration(BEAN, state, place.surface, air())
-    body = needs.body_water(BEAN, state)
+    full = uptake.transpiration(BEAN, state, place.surface, air())
+    body = uptake.body_water(BEAN, state)
     np.testing.assert_allclose(said.water, 0.7 * 0.5 * full + body - 0.4, rtol=1e-5)
     assert not said.nutrients.any(), "flowers do not grow"
     grows = stand(1, Stage.GROW)

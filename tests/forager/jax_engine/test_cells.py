@@ -10,7 +10,7 @@ import pytest
 from harvestgym.core.pytree import replace
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine.env import host_twin
-from harvestgym.forager.jax_engine import lookup
+from harvestgym.forager.jax_engine import cells
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.object_kinds import Kind, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE, STANDING, VACANT, Region, World
@@ -40,14 +40,14 @@ def model_of(name: str) -> Forager:
 def grid(world: World) -> tuple[jax.Array, jax.Array]:
     """x and y of all cells, row by row from the south."""
     y, x = (v.ravel() for v in np.indices((world.height, world.width)))
-    return lookup.to_word(x), lookup.to_word(y)
+    return cells.to_word(x), cells.to_word(y)
 
 
 @pytest.mark.parametrize("name", REGIONS)
 def test_the_generated_map_is_that_of_the_host(name):
     model = model_of(name)
     x, y = grid(model.world)
-    generate = jax.jit(lambda words: lookup.generate_kind(model.world, model.begin(words), x, y))
+    generate = jax.jit(lambda words: cells.generate_kind(model.world, model.begin(words), x, y))
     for seed in (0, 7, 2**63 + 1):
         env = host_twin(model, seed)
         env.start()
@@ -68,7 +68,7 @@ def test_counts_of_a_region_are_exact_and_the_start_is_free(name):
     """Of regions that no later one covers, each layer has as many objects as it says."""
     model = model_of(name)
     x, y = grid(model.world)
-    generate = jax.jit(lambda words: lookup.generate_kind(model.world, model.begin(words), x, y))
+    generate = jax.jit(lambda words: cells.generate_kind(model.world, model.begin(words), x, y))
     kinds = np.asarray(generate(np.array([5, 6], np.uint32)))
     start = model.world.start
     assert kinds[start[1] * model.world.width + start[0]] == EMPTY
@@ -81,9 +81,9 @@ def test_counts_of_a_region_are_exact_and_the_start_is_free(name):
 @pytest.mark.parametrize("state", [VACANT, STANDING, AWAY, GONE])
 def test_state_and_kind_of_a_slot_come_back_as_they_were_packed(state):
     kinds = jnp.array([0, 1, 7, 2**20])
-    slots = jnp.zeros((5, 4), jnp.uint32).at[lookup.META].set(lookup.pack(state, kinds))
-    assert lookup.unpack_state(slots).tolist() == [state] * 4
-    assert lookup.unpack_kind(slots).tolist() == kinds.tolist()
+    slots = jnp.zeros((5, 4), jnp.uint32).at[cells.META].set(cells.pack(state, kinds))
+    assert cells.unpack_state(slots).tolist() == [state] * 4
+    assert cells.unpack_kind(slots).tolist() == kinds.tolist()
 
 
 @pytest.mark.parametrize("rows", [5, 7])
@@ -91,9 +91,9 @@ def test_a_slot_is_found_where_its_object_stands_only(rows):
     slots = jnp.zeros((rows, 3), jnp.uint32)
     slots = slots.at[:3].set(jnp.array([[4, 5, 6], [1, 2, 3], [0, 0, 0]], jnp.uint32))
     if rows == 7:
-        slots = slots.at[lookup.AT_X].set(slots[lookup.HOME_X]).at[lookup.AT_Y].set(slots[lookup.HOME_Y])
-    slots = slots.at[lookup.META].set(lookup.pack(jnp.array([STANDING, AWAY, STANDING]), 0))
-    find = lambda x, y: int(lookup.find_slot(slots, jnp.uint32(x), jnp.uint32(y)))  # noqa: E731
+        slots = slots.at[cells.AT_X].set(slots[cells.HOME_X]).at[cells.AT_Y].set(slots[cells.HOME_Y])
+    slots = slots.at[cells.META].set(cells.pack(jnp.array([STANDING, AWAY, STANDING]), 0))
+    find = lambda x, y: int(cells.find_slot(slots, jnp.uint32(x), jnp.uint32(y)))  # noqa: E731
     assert [find(4, 1), find(5, 2), find(6, 3), find(4, 3)] == [0, -1, 2, -1]
 
 
@@ -104,7 +104,7 @@ def test_objects_stand_for_their_share_of_a_cycle():
     stands = []
     for clock in range(16):
         now = replace(state, clock=jnp.array([0, clock], jnp.uint32))
-        stands.append(np.asarray(lookup.is_in_season(model.world, now, kinds, x, y)))
+        stands.append(np.asarray(cells.is_in_season(model.world, now, kinds, x, y)))
     assert (np.sum(stands, 0) == 10).all()
     assert (np.array(stands[:8]) == stands[8:]).all()
-    assert np.asarray(lookup.is_in_season(model.world, state, jnp.full(len(x), 1), x, y)).all()
+    assert np.asarray(cells.is_in_season(model.world, state, jnp.full(len(x), 1), x, y)).all()

@@ -1,4 +1,4 @@
-"""Cell lookup under JAX: the kind in any number of cells at once.
+"""The cells of a world under JAX: the kind in any number of cells at once.
 
 The changed objects are `slots`, an array of words (5 or 7, capacity) whose rows are named below. A lookup compares
 all slots with all cells.

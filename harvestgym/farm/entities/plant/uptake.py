@@ -1,4 +1,4 @@
-"""Needs of the plants on a plot (ground, water and nutrients), and the drivers of their responses."""
+"""What the plants on a plot need and take up (ground, water, nutrients, light), and the drivers of their responses."""
 
 from __future__ import annotations
 

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from harvestgym.forager.host_engine import arrays as col
-from harvestgym.forager.host_engine import lookup
+from harvestgym.forager.host_engine.cells import (
+    find_kind,
+    find_slot,
+    grow_arrays,
+    mark_cell,
+    pop_due,
+    push_due,
+    rebuild_index,
+)
 from harvestgym.forager.host_engine.env import ForagerEnv
 from harvestgym.forager.world import AWAY, STANDING, VACANT
 from tests.forager.worlds import seed_example
@@ -28,10 +36,10 @@ def wandered(steps: int = 2000) -> ForagerEnv:
 
 
 def test_the_index_is_a_dictionary_from_cells_to_slots(empty):
-    rng, expected, arrays = np.random.default_rng(0), {}, lookup.grow_arrays(empty, 256)
+    rng, expected, arrays = np.random.default_rng(0), {}, grow_arrays(empty, 256)
     for _ in range(3000):
         cell, column, slot = int(rng.integers(0, 90)), int(rng.integers(1, 3)), int(rng.integers(-1, 50))
-        lookup.mark_cell(arrays, cell, column, slot)
+        mark_cell(arrays, cell, column, slot)
         row = expected.setdefault(cell, {1: -1, 2: -1})
         row[column] = slot
         expected = {c: r for c, r in expected.items() if max(r.values()) >= 0}
@@ -40,16 +48,16 @@ def test_the_index_is_a_dictionary_from_cells_to_slots(empty):
         row = expected.get(cell, {1: -1, 2: -1})
         slot = row[2] if row[2] >= 0 else -2 if row[1] >= 0 else -1
         width = int(arrays.head[col.WIDTH])
-        assert lookup.find_slot(arrays, cell % width, cell // width) == slot
+        assert find_slot(arrays, cell % width, cell // width) == slot
 
 
 def test_the_queue_gives_slots_in_the_order_of_due_step_and_collision(empty):
-    arrays, rng = lookup.grow_arrays(empty, 128), np.random.default_rng(0)
+    arrays, rng = grow_arrays(empty, 128), np.random.default_rng(0)
     due, born = rng.integers(0, 10, 100), rng.permutation(100)
     arrays.slots[:100, col.DUE], arrays.slots[:100, col.BORN] = due, born
     for slot in rng.permutation(100).tolist():
-        lookup.push_due(arrays, slot)
-    order = [lookup.pop_due(arrays) for _ in range(100)]
+        push_due(arrays, slot)
+    order = [pop_due(arrays) for _ in range(100)]
     assert order == np.lexsort((born, due)).tolist()
     assert arrays.head[col.PENDING] == 0
 
@@ -58,23 +66,23 @@ def test_a_rebuilt_index_finds_what_the_incremental_one_found():
     env = wandered()
     arrays = env.arrays
     cells = arrays.slots[arrays.slots[:, col.STATE] != VACANT][:, [col.HOME, col.AT]].ravel()
-    find = lambda a, c: lookup.find_slot(a, c % 1000, c // 1000)  # noqa: E731
+    find = lambda a, c: find_slot(a, c % 1000, c // 1000)  # noqa: E731
     before = [find(arrays, int(c)) for c in cells]
     used, pending = arrays.head[col.USED], arrays.head[col.PENDING]
-    lookup.rebuild_index(arrays)
+    rebuild_index(arrays)
     assert [find(arrays, int(c)) for c in cells] == before
     assert (arrays.head[col.USED], arrays.head[col.PENDING]) == (used, pending)
 
 
 def test_growing_changes_nothing_but_the_room():
     env = wandered()
-    bigger = lookup.grow_arrays(env.arrays, 4 * len(env.arrays.slots))
+    bigger = grow_arrays(env.arrays, 4 * len(env.arrays.slots))
     assert len(bigger.slots) == 4 * len(env.arrays.slots)
     assert (bigger.slots[: len(env.arrays.slots), col.HOME] == env.arrays.slots[:, col.HOME]).all()
     x, y = env.position
     for dx, dy in np.ndindex(21, 21):
         cell = (x + dx - 10) % 1000, (y + dy - 10) % 1000
-        assert lookup.find_kind(bigger, *cell) == lookup.find_kind(env.arrays, *cell)
+        assert find_kind(bigger, *cell) == find_kind(env.arrays, *cell)
 
 
 def test_counters_agree_with_the_slots():

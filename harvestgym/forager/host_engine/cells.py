@@ -1,4 +1,4 @@
-"""Cell lookup on the host: the generated kind of a cell, with the changes from collected and moved objects.
+"""The cells of a world on the host: the generated kind, with the changes from collected and moved objects.
 
 An open-addressing index finds changed objects by cell; a heap finds those that are due to return.
 """

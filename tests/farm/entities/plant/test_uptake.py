@@ -11,7 +11,7 @@ import pytest
 from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.crops_and_weeds import stomatal_opening, unshaded_light
 from harvestgym.farm.entities.messages import Canopy, Ground
-from harvestgym.farm.entities.plant import Plant, equations, needs
+from harvestgym.farm.entities.plant import Plant, equations, uptake
 from harvestgym.farm.entities.plant.stages import Stage
 from tests.farm.messages import air, message
 from tests.farm.soil_plant_day import board, field
@@ -53,12 +53,12 @@ def test_roots_bound_the_water_that_a_crop_can_take() -> None:
     deep = {"capacity": 500.0, "wilting": 240.0, "depth": 2.0}
     for water, left, opening in ((500.0, 78.0, 1.0), (450.0, 28.0, 28 / (0.55 * 78)), (400.0, 0.0, 0.0)):
         soil = message(Ground, field(), water=water, extractable=water - 240, **deep)
-        found, most = needs.reached_water(BEAN, soil)
+        found, most = uptake.reached_water(BEAN, soil)
         assert (float(found[0, 0]), float(most[0, 0])) == pytest.approx((left, 78.0), abs=1e-3)
-        share = needs.transpired_share(BEAN, soil)
+        share = uptake.transpired_share(BEAN, soil)
         assert float(share[0, 0]) == pytest.approx(opening, abs=1e-5)
     shallow = message(Ground, field(), water=100.0, extractable=40.0, capacity=125.0, wilting=60.0, depth=0.5)
-    assert float(needs.reached_water(BEAN, shallow)[0][0, 0]) == pytest.approx(40.0), "a shallow soil bounds the roots"
+    assert float(uptake.reached_water(BEAN, shallow)[0][0, 0]) == pytest.approx(40.0), "a shallow soil bounds the roots"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_light_is_what_the_development_of_the_day_can_use() -> None:
         (9.9, 18, 0.5, 0.5), (4.95, 18, 1.0, 0.5), (25, 18, 1.0, 1.0), (25, 18, 0.5, 0.5), (1.1, 10, 1.0, 1.0),
         (0, 18, 1.0, 0.0),
     ):  # fmt: skip
-        found = needs.received_light(BEAN, air(radiation=radiation, t_mean=t_mean), unshaded)
+        found = uptake.received_light(BEAN, air(radiation=radiation, t_mean=t_mean), unshaded)
         assert float(found) == pytest.approx(share, abs=1e-5)
 
 
@@ -86,9 +86,9 @@ def test_drought_costs_what_the_worst_of_three_periods_costs() -> None:
     cases = (grows, 1.0, 0.9), (grows, 5.0, 0.5**0.4), (blooms, 3.0, 0.7), (fills, 6.0, 0.4**0.75)
     for stage, refused, left in cases:
         dry = {"stage_refused": refused, "stage_thirst": 10.0, "past_drought": -math.log(0.9)}
-        found = needs.drought_exponent(crop, stand(1, stage, **dry))
+        found = uptake.drought_exponent(crop, stand(1, stage, **dry))
         assert float(found[0, 0]) == pytest.approx(-math.log(left), rel=1e-5)
-    assert float(needs.drought_exponent(BEAN, stand(1, Stage.FRUIT))[0, 0]) == 0.0
+    assert float(uptake.drought_exponent(BEAN, stand(1, Stage.FRUIT))[0, 0]) == 0.0
 
 
 def test_a_closed_stand_transpires_k_t_et0_from_its_plot() -> None:
@@ -97,7 +97,7 @@ def test_a_closed_stand_transpires_k_t_et0_from_its_plot() -> None:
     still = air(et0=6.0, wind=7.2, humidity=100, t_mean=20, t_max=33.57)
     assert float(equations.least_humidity(still.humidity, still.t_mean, still.t_max)) == pytest.approx(45, abs=0.2)
     for size, cover in ((60.0, 1.0), (20.0, 0.384)):
-        lost = needs.transpiration(BEAN, stand(1, Stage.GROW, size=size, population=16), place.surface, still)
+        lost = uptake.transpiration(BEAN, stand(1, Stage.GROW, size=size, population=16), place.surface, still)
         assert float(lost[0, 0]) == pytest.approx(6 * (0.15 + 0.0141667 * size) * cover, rel=1e-3)
 
 
@@ -129,10 +129,10 @@ def test_absent_plants_take_no_light() -> None:
 def test_crowding_is_the_ground_that_a_plant_lacks() -> None:
     """16 beans that would cover 0.06 m2 each stand in a square of 4 by 4, which reaches 0.245 m beyond 3 spacings."""
     state = stand(3, Stage.GROW, size=50.0, population=16, spacing=jnp.asarray([[25.0, 20.0, 5.0]]))
-    found = needs.crowding(BEAN, state, jnp.float32(1.0))
+    found = uptake.crowding(BEAN, state, jnp.float32(1.0))
     own = [(3 * d + math.sqrt(0.06)) ** 2 / 16 for d in (0.20, 0.05)]
     np.testing.assert_allclose(found, [[0.0, *(1 - a / 0.06 for a in own)]], atol=1e-5)
     alone = stand(1, Stage.GROW, size=50.0, population=1, spacing=5.0)
-    assert float(needs.crowding(BEAN, alone, jnp.float32(1.0))[0, 0]) == pytest.approx(0.0, abs=1e-6)
+    assert float(uptake.crowding(BEAN, alone, jnp.float32(1.0))[0, 0]) == pytest.approx(0.0, abs=1e-6)
     dense = replace(state, population=jnp.full((1, 3), 40, jnp.int32))
-    assert float(needs.crowding(BEAN, dense, jnp.float32(1.0))[0, 0]) == pytest.approx(1 - 0.025 / 0.06, rel=1e-5)
+    assert float(uptake.crowding(BEAN, dense, jnp.float32(1.0))[0, 0]) == pytest.approx(1 - 0.025 / 0.06, rel=1e-5)
