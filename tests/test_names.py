@@ -57,7 +57,7 @@ def twins(modules: list[str]) -> bool:
 
 def in_families(modules: list[str]) -> bool:
     families = [module.split(".") for module in modules]
-    homes = ("family", "metrics", "control", "rule_numbers")
+    homes = ("family", "policies", "metrics", "control", "rule_numbers")
     return all(parts[1] in structure.FAMILIES and (parts[-1] in homes or "view" in parts) for parts in families)
 
 

@@ -35,7 +35,7 @@ ORDERS = {
     "fishing": (
         ("growth", "noise", "structured_growth", "parameter_drift", "units", "us_stocks", "model",
          "conservation", "shared_stock"),
-        ("analysis",), ("control", "metrics", "spec"), ("env", "fit"),
+        ("analysis",), ("control", "metrics", "spec"), ("env", "fit", "policies"),
         ("view",), ("family", "drop_in"),
     ),
     "forager": (

@@ -117,7 +117,7 @@ def write_copy(path: Path, what: str, like: str) -> Path:
 def _complete_text(family: str, id: str) -> str:
     """Return the YAML for an id, with everything it extends and its tuned expert, in the order of `PART_ORDER`."""
     from harvestgym.farm.build.farm_writer import to_yaml, write_farm
-    from harvestgym.fishing.spec import digest, override_entries, read_entries
+    from harvestgym.fishing.spec import hash_numbers, override_entries, read_entries
 
     combine = override_entries if family == "fishing" else None
     description = read_extended(registry.locate_file(id), family, combine)
@@ -133,5 +133,5 @@ def _complete_text(family: str, id: str) -> str:
     description.pop("history", None)  # the version history belongs to the catalogue
     description = {part: description[part] for part in PART_ORDER if part in description} | description
     if family == "fishing" and env.expert is not None:  # changed numbers are noticed when the file is read
-        description["expert"]["made"] = {"numbers": digest(read_entries(description, id))}
+        description["expert"]["made"] = {"numbers": hash_numbers(read_entries(description, id))}
     return to_yaml(description)

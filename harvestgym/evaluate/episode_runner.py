@@ -29,7 +29,7 @@ from .run import evaluation_keys, find_policy, horizon, run_rows
 EPISODE_ROWS = 256
 """Episodes per compiled call; a multiple of the vector width, so that all rows use the same instructions."""
 
-LANES = 16
+VECTOR_WIDTH = 16
 """The vector width; with a Python policy, a call has only as many rows as needed, rounded up to a multiple of it."""
 
 
@@ -87,7 +87,7 @@ def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> lis
     params, policies = jax.tree.map(lambda *leaves: np.stack(leaves), *(setting.arrays for setting in settings))
     env, steps, _ = settings[0]
     make_keys = lambda rows: evaluation_keys(seed[rows], number[rows])  # noqa: E731
-    size = min(EPISODE_ROWS, -(-len(owner) // LANES) * LANES) if calls_python(policies) else EPISODE_ROWS
+    size = min(EPISODE_ROWS, -(-len(owner) // VECTOR_WIDTH) * VECTOR_WIDTH) if calls_python(policies) else EPISODE_ROWS
     whole = run_rows(env, policies, owner, make_keys, steps, size, params)
     ends = np.cumsum([case.episodes for case in cases])
     spans = [slice(end - case.episodes, end) for case, end in zip(cases, ends, strict=True)]

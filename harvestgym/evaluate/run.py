@@ -219,7 +219,7 @@ def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], 
     found = load_object(name)(id, env)
     played, acting = found if isinstance(found, tuple) and isinstance(found[0], Env) else (env, found)
     if acting is None:
-        raise ConfigError(f"not played, because {name} returned None")
+        raise ConfigError(f"not played: expected a policy for {id} from {name}, got None")
     try:
         return played, make_policy(played, acting)
     except TypeError as error:

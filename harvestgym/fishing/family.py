@@ -27,7 +27,7 @@ from .policies import explain_missing as explain_missing
 from .policies import explain_policy as explain_policy
 from .policies import policies as policies
 from .shared_stock import CommonsModel, share_stock
-from .spec import build_fishery, digest, read_spec
+from .spec import build_fishery, hash_numbers, read_spec
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
@@ -63,7 +63,7 @@ def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
 
 def name_numbers(env: FishingModel, path: Path) -> dict[str, str]:
     """Return what a tuned rule records of the numbers of its fishery, so that a change of them is noticed."""
-    return {"numbers": digest(read_spec(path, {}))}
+    return {"numbers": hash_numbers(read_spec(path, {}))}
 
 
 def make_gymnasium(env: FishingModel, render_mode: str | None = None) -> FisheryGym:

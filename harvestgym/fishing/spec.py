@@ -147,7 +147,7 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
     for name in [name for name in overrides if name not in entries]:
         entries = merge(entries, _expand_short_name(data, name, overrides[name]))
     spec = read_entries(override_entries(data, entries), path.stem)
-    if spec.expert is None or spec.expert.made.get("numbers", digest(spec)) == digest(spec):
+    if spec.expert is None or spec.expert.made.get("numbers", hash_numbers(spec)) == hash_numbers(spec):
         return spec
     if same:
         found = "changed numbers, so the rule without tuning is used"
@@ -169,7 +169,7 @@ def _fill_in_stocks(data: Mapping[str, Any]) -> dict[str, Any]:
     return dict(data)
 
 
-def digest(spec: FishingSpec) -> str:
+def hash_numbers(spec: FishingSpec) -> str:
     """Return a digest of the numbers for which an expert is tuned: all except those of the stocks drawn."""
     numbers = spec.model_dump(exclude={"doc", "hard", "history", "expert", "stocks"}, exclude_defaults=True)
     floats = jax.tree.map(lambda value: value if isinstance(value, str) else float(value), numbers)

@@ -123,7 +123,7 @@ def test_a_policy_may_come_from_a_file(tmp_path: Path, function: str) -> None:
         ({"policy": "mzy"}, "expected a known policy, got 'mzy'; try 'msy'"),
         ({"policy": "gone.module:make"}, "got the unknown module 'gone'"),
         ({"policy": "{}/agent.py:mak"}, "expected a known name, got 'mak'; try 'make'"),
-        ({"policy": "{}/agent.py:nothing"}, "not played, because .* returned None"),
+        ({"policy": "{}/agent.py:nothing"}, "not played: expected a policy for .*, got None"),
         ({"overrides": {"rr": 1}}, "unexpected keyword argument 'rr'"),
     ],
 )

@@ -115,7 +115,8 @@ def test_a_policy_that_does_not_play_an_id_has_no_score_there(tmp_path: Path) ->
     found = run_suite(f"{tmp_path}/mine.py:enter", [DRIVER, STOCKS], seasons=3)
     assert found.scores == {STOCKS: ConfidenceInterval(0, 0, 0)} and found.total is None
     refused, cut = found.describe()
-    assert refused == f"{DRIVER}: no score: not played, because {tmp_path}/mine.py:enter returned None"
+    expected = f"expected a policy for {DRIVER} from {tmp_path}/mine.py:enter, got None"
+    assert refused == f"{DRIVER}: no score: not played: {expected}"
     assert cut == f"{STOCKS}: 3 of 400 episodes; not the score on the frozen test"
     assert [row[0] for row in found.to_table().rows] == [STOCKS]
 
