@@ -145,7 +145,6 @@ def test_a_quota_is_no_effort_and_percentages_are_of_the_survey() -> None:
         assert float(queued.split()[1]) == pytest.approx(0.2 * survey, rel=1e-3)
 
 
-@pytest.mark.parametrize("id", [FARM, PAID, FISHERY])
 def test_tonnes_have_no_exponents() -> None:
     """Neither the points of a year nor the example of a condition is written as 1.3e+03."""
     tonnes = start_session("fishing/logistic-v0", 0, 2, {"K": 10_000})
@@ -155,6 +154,7 @@ def test_tonnes_have_no_exponents() -> None:
     assert not re.search(r"\de\+\d", "".join([*answers, game.rules()]))
 
 
+@pytest.mark.parametrize("id", [FARM, PAID, FISHERY])
 def test_text_depends_only_on_what_was_observed(games: dict[str, TextGame], id: str) -> None:
     """Hidden numbers in the record are replaced; the words stay the same."""
     game = games[id]
