@@ -217,7 +217,6 @@ def test_a_rate_is_a_share_or_in_per_cent() -> None:
     assert game.step("take 5 %").info["queued"] == ["take 0.05"] and game.step("1").info["queued"] == ["take 1"]
 
 
-@pytest.mark.parametrize("id", [FARM, PAID, FISHERY])
 def test_tonnes_have_no_exponents() -> None:
     """Neither the points of a year nor the example of a condition is written as 1.3e+03."""
     tonnes = start_session("fishing/logistic-v0", 0, 2, {"K": 10_000})
@@ -227,6 +226,7 @@ def test_tonnes_have_no_exponents() -> None:
     assert not re.search(r"\de\+\d", "".join([*answers, game.rules()]))
 
 
+@pytest.mark.parametrize("id", [FARM, PAID, FISHERY])
 def test_text_depends_only_on_what_was_observed(games: dict[str, TextGame], id: str) -> None:
     """Hidden numbers in the record are replaced; the words stay the same."""
     game = games[id]

@@ -1,4 +1,4 @@
-"""Uptake of water, nutrients and light by the plants on a plot, their needs, and the drivers of their responses.
+"""Uptake of water, nutrients and light by the plants on a plot, their needs, and the drivers of their responses."""
 
 from __future__ import annotations
 
