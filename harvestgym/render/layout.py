@@ -82,10 +82,7 @@ def _split_box(box: Box, number: int, across: int) -> list[Box]:
 
 
 def draw_map(panel: Map, painter: Painter, box: Box, size: int) -> Box:
-    """Draw the marks of a map, with square plots as large as the box allows; return the box of the plots.
-
-    They are directly below the title or, without a title, in the middle of the box.
-    """
+    """Draw the marks of a map, with square plots as large as the box allows; return the box of the plots."""
     head = 1.6 * size if panel.title else 0.0
     if panel.title:
         painter.text(box.x, box.y + head / 2, panel.title, fit_font_size(panel.title, box.w, size, 1))
@@ -93,7 +90,7 @@ def draw_map(panel: Map, painter: Painter, box: Box, size: int) -> Box:
     unit = min((box.w - 8) / length, (box.h - head - 4) / width)
     unit = float(int(unit)) if unit >= 8 else unit
     x = round(box.x + (box.w - unit * length) / 2 + unit * panel.margin)
-    y = round(box.y + (head or (box.h - unit * width) / 2) + unit * panel.margin)
+    y = round(box.y + head + (box.h - head - unit * width) / 2 + unit * panel.margin)
     squares = [mark for mark in panel.marks if mark.what == "square"]
     for mark in squares:
         _draw_labelled_mark(mark, painter, x, y, unit, size)
