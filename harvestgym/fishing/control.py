@@ -79,13 +79,17 @@ def policy(
     return Policy(start, Partial(_ByRule(env, rule, stocks or env.units.targets), ends, law))
 
 
-def _to_weight(number: Any) -> Array:
+def _to_weight(number: Any, name: str = "") -> Array:
+    """Return a number of a rule, or one for each stock; those with a name must be finite and 0 or more."""
     if is_traced(number):
         return jnp.asarray(number, jnp.float32)
     try:
         value = np.asarray(number, np.float32)
     except (TypeError, ValueError):
         value = np.float32(np.nan)
+    if name:
+        fits = np.isfinite(value) & (value >= 0)
+        require(fits.all(), f"control > {name}", "a finite number, 0 or more, or one for each stock", repr(number))
     require(not np.isnan(value).any(), "control", "a number, or numbers by stock", repr(number))
     return jnp.asarray(value)
 
@@ -144,17 +148,17 @@ def add_share_of_missing(numbers: Any, there: Array) -> Array:
 
 def escapement(env: FishingModel, target: Any) -> Policy:
     """Catch everything above the biomass `target` of each stock (Reed 1979)."""
-    return policy(env, leave_target, target)
+    return policy(env, leave_target, _to_weight(target, "target"))
 
 
 def quota(env: FishingModel, catch: Any) -> Policy:
     """Take the same catch every year, as in management at the maximum sustainable yield (MSY)."""
-    return policy(env, take_quota, catch)
+    return policy(env, take_quota, _to_weight(catch, "catch"))
 
 
 def rate(env: FishingModel, share: Any) -> Policy:
     """Take the same fraction of the stock every year (constant F, with share = 1 - exp(-F))."""
-    return policy(env, take_share, share)
+    return policy(env, take_share, _to_weight(share, "share"))
 
 
 def ramp(env: FishingModel, share: Any, closed: Any, full: Any, on: str = "rate") -> Policy:
@@ -165,12 +169,15 @@ def ramp(env: FishingModel, share: Any, closed: Any, full: Any, on: str = "rate"
     0.4 B_MSY and full = 0.8 B_MSY.
     """
     check_name("ramp", on, RAMPS, "control.ramp > on")
-    return policy(env, RAMPS[on], share, closed, full)
+    numbers = [_to_weight(share, "share"), _to_weight(closed, "closed"), _to_weight(full, "full")]
+    if not any(map(is_traced, numbers)):
+        require(np.all(np.less(numbers[1], numbers[2])), "control > closed", f"less than full, {full!r}", repr(closed))
+    return policy(env, RAMPS[on], *numbers)
 
 
 def lift(env: FishingModel, target: Any) -> Policy:
     """Bring the stock up to `target`, for models in which an action adds to the stock (translocation)."""
-    return policy(env, add_missing, target)
+    return policy(env, add_missing, _to_weight(target, "target"))
 
 
 @dataclass(frozen=True)

@@ -132,10 +132,23 @@ def test_a_user_law_is_checked_by_its_own_fields() -> None:
         Steady(K=0.5)
 
 
-@pytest.mark.parametrize("rule", [control.quota, control.rate, control.escapement, control.lift])
-def test_rules_refuse_what_is_no_number_or_no_fishery(rule: Any) -> None:
-    for wrong in (float("nan"), None, "much", [0.1, float("nan")]):
-        with pytest.raises(ConfigError, match="control: expected a number, or numbers by stock, got"):
+RULES = {"catch": control.quota, "share": control.rate, "target": control.lift}
+
+
+@pytest.mark.parametrize(("name", "rule"), [*RULES.items(), ("target", control.escapement)])
+def test_rules_refuse_what_is_no_amount_or_no_fishery(name: str, rule: Any) -> None:
+    for wrong in (float("nan"), None, "much", [0.1, float("nan")], -1.0, float("inf")):
+        with pytest.raises(ConfigError, match=f"control > {name}: expected a finite number, 0 or more, or one for"):
             rule(LOGISTIC, wrong)
     with pytest.raises(ConfigError, match="control > env: expected an object of the class FishingModel, got 3"):
         rule(3, 0.1)
+
+
+def test_a_ramp_rises_from_closed_to_full() -> None:
+    for full in (0.4, 0.2, [0.5, 0.4]):
+        with pytest.raises(ConfigError, match="control > closed: expected less than full, .*, got 0.4"):
+            control.ramp(LOGISTIC, 0.1, 0.4, full)
+    with pytest.raises(ConfigError, match="control > full: expected a finite number"):
+        control.ramp(LOGISTIC, 0.1, 0.4, float("inf"))
+    with pytest.raises(ConfigError, match="control: expected a number, or numbers by stock, got"):
+        control.policy(LOGISTIC, control.take_quota, float("nan"))
