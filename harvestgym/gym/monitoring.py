@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import jax
@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import check_name, require
+from harvestgym.core.errors import check_count, check_name, require
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.render.monitor_readings import Reading, Sink, Watch
 
@@ -50,13 +50,16 @@ class Monitor(AbstractContextManager["Monitor"]):
         titles = [watch.label for watch in watches]
         require(len(set(titles)) == len(titles), "monitoring", "distinct titles", titles)
         self.watches, self._read, self.sinks = tuple(watches), read, tuple(sinks)
-        self._make, self._every = _read_batch if batch else _read_one, every
+        self._make, self._every = _read_batch if batch else _read_one, check_count("every", every)
         self._closed = False
         self._step, self._episode, self._since_reset = -1, -1, 0
         with np.errstate(all="ignore"):
             self._make_readings()  # reject an invalid function before opening a sink
-        for sink in self.sinks:
-            sink.open(name, axis)
+        with ExitStack() as opened:
+            for sink in self.sinks:
+                sink.open(name, axis)
+                opened.callback(sink.close)
+            self._opened = opened.pop_all()
 
     def begin(self) -> None:
         """Record the start of an episode, or of all episodes in a batch."""
@@ -75,10 +78,8 @@ class Monitor(AbstractContextManager["Monitor"]):
 
     def close(self) -> None:
         """Close the sinks and stop reading."""
-        if not self._closed:
-            self._closed = True
-            for sink in self.sinks:
-                sink.close()
+        self._closed = True
+        self._opened.close()
 
     def __exit__(self, *error: Any) -> None:
         self.close()

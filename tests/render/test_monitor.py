@@ -24,7 +24,7 @@ from harvestgym.core.loading import import_file
 from harvestgym.core.pytree import Meta
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.monitoring import Monitor
-from harvestgym.render.monitor_readings import VariableArray, Watch, mat2d_value, sum_value, value
+from harvestgym.render.monitor_readings import Sink, VariableArray, Watch, mat2d_value, sum_value, value
 from harvestgym.render.monitor_sinks import MAX_POINTS, PlotSink, TableSink
 from tests.farm.ponds import farm, pour
 from tests.load_script import ROOT
@@ -122,6 +122,33 @@ def monitored(readings: np.ndarray, *sinks: Any, function: Any = value, unit: st
     turn = iter(range(10**9))
     read = lambda: [readings[next(turn) % len(readings)]]  # noqa: E731
     return Monitor([Watch(lambda state, params: state, meta, function, "Water", "range_auto")], read, sinks)
+
+
+class Recorder(Sink):
+    """A sink that notes what is done with it, and that cannot be opened if it is told so."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.fails, self.done = fails, list[str]()
+
+    def open(self, name: str, axis: str) -> None:
+        if self.fails:
+            raise OSError("no room")
+        self.done.append("open")
+
+    def close(self) -> None:
+        self.done.append("close")
+
+
+def test_a_sink_that_cannot_be_opened_leaves_none_open() -> None:
+    first, second = Recorder(), Recorder(fails=True)
+    with pytest.raises(OSError, match="no room"):
+        monitored(np.array([0.5]), first, second)
+    assert first.done == ["open", "close"] and second.done == []
+    with monitored(np.array([0.5]), first):
+        pass
+    assert first.done == ["open", "close"] * 2
+    with pytest.raises(ConfigError, match="every: expected an integer, 1 or more, got 0"):
+        Monitor([], list, [first], every=0)
 
 
 def events(folder: Path) -> list[Any]:
