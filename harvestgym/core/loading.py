@@ -85,11 +85,15 @@ def load_class_of_file(target: str, base: type, where: str) -> Any:
     key = _module_key(module)
     if key not in sys.modules and module in {point.value for point in entry_points(group=PLUGINS)}:
         _import_module(module, where)
-    files = (of for path, of in list(sys.modules.items()) if path.endswith(f"{os.sep}{module}.py"))
-    found: Any = sys.modules.get(key) or next(files, None)
-    if found is None:
+    keys = (
+        [key] if key in sys.modules else [path for path in list(sys.modules) if path.endswith(f"{os.sep}{module}.py")]
+    )
+    if len(keys) > 1:
+        raise mismatch(where, "a class of a single module", f"{target!r} of {' and '.join(keys)}", f"{keys[0]}:{name}")
+    if not keys:
         hint = f"allow=[{module!r}], or --allow {module}, if you trust its code"
         raise mismatch(where, "a class of a module that you allow", repr(target), hint)
+    found: Any = sys.modules[keys[0]]
     for part in name.split("."):
         found = inspect.getattr_static(found, part, None)  # does not run the module's `__getattr__`
     require(isinstance(found, type) and issubclass(found, base), where, f"a subclass of {base.__name__}", repr(target))
@@ -98,9 +102,10 @@ def load_class_of_file(target: str, base: type, where: str) -> Any:
 
 def allow_modules(names: Sequence[str]) -> None:
     """Import modules, `package.module` or `path/to/file.py`, so that files may name their classes."""
-    for name in [None] if isinstance(names, str) else names:
-        if not isinstance(name, str) or not (name.endswith(".py") or all(map(str.isidentifier, name.split(".")))):
-            raise mismatch("allow", "a list of modules", repr(names), "allow=['mine'] or ['mine.py']")
+    fits = (isinstance(n, str) and (n.endswith(".py") or all(map(str.isidentifier, n.split(".")))) for n in names)
+    listed = not isinstance(names, str) and all(fits)
+    require(listed, "allow", "a list of modules", repr(names), "allow=['mine'] or ['mine.py']")
+    for name in names:
         if _module_key(name) not in sys.modules:
             import_file(Path(name)) if name.endswith(".py") else _import_module(name, "allow")
 
@@ -133,12 +138,13 @@ def import_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None or not path.is_file():
         raise mismatch(path, f"path/to/file.py:name or {TARGET_FORM}", "a file that does not exist")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # needed by dataclasses
-    sys.path.append(str(path.resolve().parent))
+    added = {str(path.resolve().parent)}.difference(sys.path)
+    sys.path.extend(added)
     try:
         spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[spec.name]
         raise
     finally:
-        sys.path.pop()
+        sys.path[:] = [folder for folder in sys.path if folder not in added]
     return module

@@ -10,7 +10,7 @@ import pytest
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.loading import load_object
+from harvestgym.core.loading import allow_modules, load_class_of_file, load_object
 from harvestgym.core.policy import random_policy
 
 
@@ -80,3 +80,34 @@ def test_a_file_imports_its_neighbours(tmp_path: Path) -> None:
     before = list(sys.path)
     assert load_object(f"{tmp_path / 'mine.py'}:NUMBER") == 3
     assert sys.path == before
+
+
+def test_the_path_keeps_what_a_file_adds_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = list(sys.path)
+    monkeypatch.setattr(sys, "path", [*before, str(tmp_path)])
+    (tmp_path / "mine.py").write_text("import sys\nsys.path.append('elsewhere')\n", encoding="utf-8")
+    load_object(f"{tmp_path / 'mine.py'}:sys")
+    assert sys.path == [*before, str(tmp_path), "elsewhere"]
+
+
+def test_a_file_does_not_choose_between_two_modules_of_one_name(tmp_path: Path) -> None:
+    paths = [tmp_path / folder / "twin.py" for folder in ("a", "b")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text("class C: ...\n", encoding="utf-8")
+    try:
+        allow_modules([str(paths[0])])
+        assert load_class_of_file("twin:C", object, "here").__module__ == str(paths[0])
+        allow_modules([str(paths[1])])
+        with pytest.raises(ConfigError, match=f"here: expected a class of a single module, .*; try {paths[0]}:C"):
+            load_class_of_file("twin:C", object, "here")
+        assert load_class_of_file(f"{paths[1]}:C", object, "here").__module__ == str(paths[1])
+    finally:
+        for path in paths:
+            sys.modules.pop(str(path), None)
+
+
+@pytest.mark.parametrize("names", ["mine", "", [3], ["no module"]])
+def test_allowed_modules_are_a_list_of_names(names: Any) -> None:
+    with pytest.raises(ConfigError, match="allow: expected a list of modules"):
+        allow_modules(names)
