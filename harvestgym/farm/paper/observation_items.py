@@ -89,9 +89,8 @@ def requestable_paths(model: FarmModel, farmer: str | None = None) -> list[Obser
 
 def is_free(path: ObservationPath, model: FarmModel) -> bool:
     """Return whether all variables of a path are observed every day without a request."""
-    free = {(item.variable.name, item.plot) for item in model.plan.items}
-    keys = [variable.name for variable in list_leaves(path.find(model.names))]
-    return all((key, None) in free or (key, path.plot) in free for key in keys)
+    items = (ObservedItem(variable, path.plot) for variable in list_leaves(path.find(model.names)))
+    return all(model.plan.locate(item) is not None for item in items)
 
 
 def _every_path(model: FarmModel) -> Iterator[ObservationPath]:
@@ -125,8 +124,8 @@ def _make_reader(plan: ObservationPlan, plot: tuple[int, int] | None, variable: 
     if at is None:
         return lambda values, known: None
     where: Any = at.ravel() if at.shape else at.item()
-    if at.size > 1 and np.ptp(at) + 1 == at.size:
-        where = slice(at.min(), at.max() + 1)  # faster than an array of positions
+    if at.size > 1 and (np.diff(where) == 1).all():
+        where = slice(where[0], where[-1] + 1)  # faster than an array of positions
 
     def read(values: np.ndarray, known: np.ndarray | None) -> Any:
         if known is not None and not known[where].all():

@@ -20,6 +20,7 @@ from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.variables import EntitySlot, FieldSlots, number_repeats
 from harvestgym.farm.learn.action_wrappers import BoxActions, ScheduleActions
 from harvestgym.farm.learn.map_orders import build_map_table
+from harvestgym.farm.paper.observation_items import ObservationPath, is_free, make_item_reader
 from harvestgym.farm.policies.expert_rules import compile_rule
 from harvestgym.farm.schema import OrderRule
 from harvestgym.farm.spelling import resolve_spelling
@@ -203,6 +204,15 @@ def test_an_action_may_belong_to_one_of_several_farmers() -> None:
     for who, words in (("farmer-2", "expected a known farmer, got 'farmer-2'"), ([], "expected at least one farmer")):
         with pytest.raises(ConfigError, match=words):
             farm("po", interventions={"Field-0": {"Reed-0": {"cut": {"farmer": who}}}})
+
+
+def test_a_whole_variable_is_read_from_plots_in_any_order() -> None:
+    plots = [(x, y) for y in (2, 0, 1) for x in (1, 0)]
+    model = farm("po", free_observations=[(*WATER, [plot]) for plot in plots]).model
+    path = ObservationPath((WATER[0], WATER[1]), WATER[2], None)
+    ((*_, value),) = make_item_reader([path], model.names, model.plan)(np.arange(6.0))
+    assert [value[plot] for plot in plots] == list(range(6))
+    assert is_free(path, model) and not is_free(ObservationPath(STAGE[:2], "stage", None), model)
 
 
 def test_items_are_copies_of_plain_values() -> None:
