@@ -125,7 +125,7 @@ def monitored(readings: np.ndarray, *sinks: Any, function: Any = value, unit: st
 
 
 class Recorder(Sink):
-    """A sink that notes what is done with it, and that cannot be opened if it is told so."""
+    """A sink that notes what is done with it, and that cannot be opened if it `fails`."""
 
     def __init__(self, fails: bool = False) -> None:
         self.fails, self.done = fails, list[str]()

@@ -52,7 +52,7 @@ def test_messages_add_up_and_fill_their_shapes() -> None:
 
 @pytree
 class Alarm(Message):
-    """How loud it is on each plot."""
+    """The loudness on each plot."""
 
     loud: jax.Array = var("loud", "loudness, 0 to 1", high=1)
 
