@@ -13,6 +13,7 @@ FAMILY = {
     "CATALOGUE",
     "describe",
     "explain",
+    "explain_policy",
     "figure",
     "find_events",
     "from_yaml",
