@@ -114,11 +114,11 @@ class Soil(Entity):
         """Return a soil with contents drawn between the limits in `start`, a dry surface and no cide."""
         uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape), jnp.float32)
         bucket, start = self.bucket(place), self.start
-        water = start.water_min + (start.water_max - start.water_min) * uniform[0]
+        water = _between(start.water_min, start.water_max, uniform[0])
         low, high = (_column(ends) for ends in (start.nutrients_min, start.nutrients_max))
         return SoilState(
             water=bucket.wilting + water * (bucket.capacity - bucket.wilting),
-            nutrients=(low + (high - low) * uniform[1:]) * place.surface,
+            nutrients=_between(low, high, uniform[1:]) * place.surface,
             wet_surface=jnp.zeros(place.shape, jnp.float32),
             microlife=jnp.full(place.shape, start.microlife, jnp.float32),
             cide=jnp.zeros((len(place.targets), *place.shape), jnp.float32),
@@ -249,6 +249,10 @@ class Soil(Entity):
     def indices(self, state: SoilState) -> dict[str, Array]:
         """Return r_soil of section 3.1.2: the mean microlife, 0 to 1."""
         return {"soil": jnp.mean(state.microlife) / 100}
+
+
+def _between(low: Array, high: Array, uniform: Array) -> Array:
+    return low + (high - low) * uniform
 
 
 @cache
