@@ -10,7 +10,6 @@ import pytest
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.loading import load_object
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.episode_runner import EPISODE_ROWS, prepare_setting
 from harvestgym.evaluate.run import evaluate_id
@@ -67,11 +66,12 @@ def test_rows_do_not_depend_on_the_other_cases() -> None:
 
 
 COUNTED = """
-calls = []
+from pathlib import Path
 
 def make(id, env):
     def act(obs):
-        calls.append(1)
+        with Path(__file__).with_name("calls").open("a") as file:
+            file.write(".")
         return env.action_space.low + 0.1 * float(obs[0] > 0)
 
     return act
@@ -82,10 +82,9 @@ def test_a_python_policy_is_not_called_for_many_rows_that_are_dropped(tmp_path: 
     """Its rows are those of more episodes at a time, bit for bit."""
     path = tmp_path / "counted.py"
     path.write_text(COUNTED)
-    few, many = (case(policy=f"{path}:make", episodes=episodes, seed=3) for episodes in (20, 300))
+    few, many = (case(policy=f"{path}:make", episodes=episodes, seed=3) for episodes in (20, 250))
     (found,) = collect([few])
-    calls = load_object(f"{path}:calls")
-    assert len(calls) == 32 * found["length"].max()
+    assert (tmp_path / "calls").stat().st_size == 32 * found["length"].max()
     (more,) = collect([many])
     for name in found:
         np.testing.assert_array_equal(found[name], more[name][:20], err_msg=name)
