@@ -6,7 +6,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import Weather, generator
-from harvestgym.farm.entities.weather.climate import compute_climate
+from harvestgym.farm.entities.weather.climate_of_normals import compute_climate
 from harvestgym.farm.entities.weather.site import load_site, read_site
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, calendar
 from tests.farm.entities.weather.simulate import simulate

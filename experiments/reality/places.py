@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from examples.wmo_normals import MONTH_LENGTHS, RAINY, TO_2_M, Station, estimate_normals
-from harvestgym.farm.entities.weather.climate import compute_climate
+from harvestgym.farm.entities.weather.climate_of_normals import compute_climate
 from harvestgym.farm.entities.weather.day_source import DRAWS, Climate
 from harvestgym.farm.entities.weather.site import load_site, site_names
 from harvestgym.farm.weather_data.normals import Normals

@@ -7,7 +7,7 @@ from scipy import stats
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import day_source
-from harvestgym.farm.entities.weather.climate import compute_climate
+from harvestgym.farm.entities.weather.climate_of_normals import compute_climate
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data import normals as figures
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, Normals, calendar, measure_normals

@@ -1,4 +1,4 @@
-"""Plant equations other than responses: eqs. (6), (11), (17) and (21), and section 4.2.7."""
+"""Plant equations other than responses and uptake: eqs. (6), (11), (17) and (21), and section 4.2.7."""
 
 from __future__ import annotations
 

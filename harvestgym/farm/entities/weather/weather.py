@@ -29,7 +29,7 @@ from harvestgym.farm.weather_data.normals import WET, measure_normals
 from harvestgym.farm.weather_data.table import YEAR, Day, RainOption, WeatherTable, read_table
 
 from . import drawing
-from .climate import compute_climate
+from .climate_of_normals import compute_climate
 from .day_source import DRAWS, MEMORY, DaySource, replay_table
 from .evapotranspiration import (
     compute_daylength,

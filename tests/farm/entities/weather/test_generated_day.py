@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.pytree import iterate_metas, replace
-from harvestgym.farm.entities.weather.climate import compute_climate
+from harvestgym.farm.entities.weather.climate_of_normals import compute_climate
 from harvestgym.farm.entities.weather.day_source import DRAWS, DRIZZLE, DRY, MEMORY, RAIN, UNKNOWN, Climate
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data.normals import NODES, REACH

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.weather import day_source as g
-from harvestgym.farm.entities.weather.climate import compute_climate
+from harvestgym.farm.entities.weather.climate_of_normals import compute_climate
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data.normals import calendar, departure
 from harvestgym.farm.weather_data.table import YEAR

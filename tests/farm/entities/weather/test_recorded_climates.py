@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harvestgym.farm.entities.weather import day_source
-from harvestgym.farm.entities.weather.climate import compute_climate
+from harvestgym.farm.entities.weather.climate_of_normals import compute_climate
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data.normals import calendar, departure
 from harvestgym.farm.weather_data.table import YEAR

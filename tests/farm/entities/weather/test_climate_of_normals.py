@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harvestgym.farm.entities.weather.climate import compute_climate
+from harvestgym.farm.entities.weather.climate_of_normals import compute_climate
 from harvestgym.farm.entities.weather.day_source import LATENT, Climate
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, Normals, departure
