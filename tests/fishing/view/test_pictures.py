@@ -118,7 +118,7 @@ def test_who_follows_the_optimum_takes_what_the_optimum_would_take() -> None:
 
 
 def test_every_catch_of_the_optimum_lies_within_the_axis() -> None:
-    """A stock far above the target, of which the optimum takes much more than the rule."""
+    """The rule leaves a stock far above the target, and the optimum would take much more."""
     env = make("logistic-v0", Tmax=20)
     record = record_episode("fishing/logistic-v0", env, control.quota(env, 0.01), 3)
     catch = chart(scene(env, record, 20), "Catch")
