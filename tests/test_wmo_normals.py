@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.entities.weather import Weather, generator
+from harvestgym.farm.entities.weather import Weather, day_source
 from harvestgym.farm.entities.weather.climate_of_normals import compute_climate
 from harvestgym.farm.entities.weather.site import load_site, read_site
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, calendar
@@ -98,7 +98,7 @@ def test_generated_days_have_the_published_normals(name):
     """Thirty years of generated days: means of temperature within four standard errors of such a sample, and rain."""
     normals = load_site(name).normals
     climate = compute_climate(normals)
-    draws = jax.random.uniform(jax.random.key(7), (30 * 365, generator.DRAWS))
+    draws = jax.random.uniform(jax.random.key(7), (30 * 365, day_source.DRAWS))
     days, _ = jax.jit(simulate)(climate, climate.first(1, draws[0]), 1, draws)
     month = np.tile(calendar().month, 30)
     for column in ("t_min", "t_max"):

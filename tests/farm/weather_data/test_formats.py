@@ -204,7 +204,7 @@ WRONG = [
     (files.write_power(DAYS[:3]).replace("T2M_MIN,", "T2M_MINI,"),
      "expected a column 'Tmin' (degC), got no among YEAR"),
     (files.write_power(DAYS[:3]).replace("YEAR,DOY", "YEAR,DAY"), "GHCN-Daily, got '-BEGIN HEADER-'; try"),
-    (files.write_dssat(DAYS[:3]).replace("19002", "19400"), "row 2, column 'DATE': expected a date, YYYY-MM-DD or"),
+    (files.write_dssat(DAYS[:3]).replace("19002", "19400"), "row 2, column 'DATE': expected a date, YYYY-MM-DD"),
     (files.write_pcse([*DAYS[:3], DAYS[0]]), "row 4, column 'DAY': expected a day after 2019-01-03, got 2019-01-01"),
     ("@DATE  SRAD  TMAX  TMIN  RAIN  DEWP\n19001   4.4   14.4    9.5   11.2\n", "row 1: expected 6 cells, as in"),
     ("@DATE  SRAD  TMAX  TMIN  RAIN\n19001   9.54 -0.20-10.40  0.00\n", "row 1: expected 5 cells, as in"),
