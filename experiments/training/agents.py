@@ -62,6 +62,9 @@ More seasons leave too few generations: of two seeds on contexts, the mean retur
 with four, and 0.76 and 0.52 with sixteen.
 """
 
+MOST_STEPS = {"farm/full-10x10-v0": 1_000_000}
+"""The most environment steps of a training run on an id whose steps are slow."""
+
 Found = tuple[Sequence[float], Any]
 """The mean return of the seasons in each update (0 without one), and the weights."""
 
@@ -356,7 +359,7 @@ def change(settings: Any, values: Mapping[str, Any]) -> Any:
 
 def choose_settings(agent: Agent, id: str, steps: int, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return an agent's settings with some changes, with as many updates as the environment steps allow."""
-    env, steps = make_school(id), min(steps, agent.most_steps or steps)
+    env, steps = make_school(id), min(steps, agent.most_steps or steps, MOST_STEPS.get(id, steps))
     settings = change(agent.settings(id, env), changes)
     one, two = (agent.count_steps(env, change(settings, {"updates": updates})) for updates in (1, 2))
     return vars(change(settings, {"updates": max((steps - one) // (two - one), 0) + 1}))
