@@ -203,7 +203,8 @@ def check_numbers(meta: Meta, value: Any, *, kinds: tuple[type, ...] = (*_ONE_NU
         raise ValueError("expected a number, not NaN" if meta.endless else "expected a finite number")
     most = int(INT32.max) if meta.dtype == "int" else FLOAT32
     low, high = max(meta.low, -most), min(meta.high, most)
-    if not np.all((numbers >= low) & (numbers <= high) | free):
+    given, slack = numbers.astype(float), 1e-7 * (meta.dtype == "float")  # float32(0.99) is above 0.99
+    if not np.all((given >= low - slack * abs(low)) & (given <= high + slack * abs(high)) | free):
         hint, least = "", np.min(numbers)
         if meta.mistaken and 0 < least < meta.low:
             unit, factor = meta.mistaken

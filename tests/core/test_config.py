@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvestgym.core.config import build_params, choose_set, merge, read_sets
+from harvestgym.core.config import build_params, check_numbers, choose_set, merge, read_sets
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import Pytree, par
+from harvestgym.core.pytree import Meta, Pytree, par
 from harvestgym.core.yaml_io import parse, read_file
 from harvestgym.farm.entities.response import Response, Window, expglm
 
@@ -182,3 +182,11 @@ def test_a_set_may_be_in_a_file_of_its_own(tmp_path: Path) -> None:
     (folder / "bad.yaml").write_text("[1]", encoding="utf-8")
     with pytest.raises(ConfigError, match="bad.yaml: expected a mapping, got list"):
         choose_set(file, "bad", "Seed")
+
+
+def test_a_limit_in_float32_is_within_the_limit() -> None:
+    """Arrays of the engine are float32, in which 0.99 is 0.9900000095."""
+    share = Meta("par", ("share",), "a share", high=0.99)
+    assert check_numbers(share, np.float32(0.99)) == np.float32(0.99)
+    with pytest.raises(ValueError, match="0.99"):
+        check_numbers(share, 0.9901)

@@ -41,7 +41,7 @@ def test_a_farm_is_scored_on_the_test_split() -> None:
 @long
 def test_a_policy_object_a_function_and_a_name_play_the_same_seasons() -> None:
     idle = [score(LEVELS, policy, 10) for policy in ("none", constant_policy(np.int32(0)), lambda obs: np.int32(0))]
-    assert [found.summary.mean for found in idle] == [0, 0, 0] and {found.value for found in idle} == {0.0}
+    assert len({(found.summary.mean, found.value) for found in idle}) == 1
 
 
 @long

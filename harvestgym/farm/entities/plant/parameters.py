@@ -193,6 +193,7 @@ class Ripening(Response):
     ceiling. Drought acts through the yield response factors of FAO-33; hunger and shade act through eq. (16).
     """
 
+    intercept: Array = par("intercept", "exponent if all is favourable (beta_0)", low=1e-3, high=1e6, default=0.1)
     visits: Window
     drought: Window
 

@@ -68,7 +68,7 @@ class PlantState(Pytree):
     stage_thirst: Array = var("stage_thirst#L", "need for water in this stage", hidden=True)
     stage_refused: Array = var("stage_refused#L", "unmet need for water in this stage", hidden=True)
     past_drought: Array = var("past_drought", "minus the log of the yield left after dry stages", hidden=True)
-    progress: Array = var("progress", "share of the stage's degree-days that has passed", high=100, hidden=True)
+    progress: Array = var("progress", "share of the stage's degree-days that has passed", hidden=True)
     chill: Array = var("chill#day", "days of cold that the plants have had", high=1e4, hidden=True)
     age_seed: Array = _count("age_seed#day", "days as a seed")
     nogrow: Array = _count("consecutive_nogrow#day", "days in a row without growth")
