@@ -61,7 +61,7 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
     begun, first = jax.eval_shape(
         lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros()
     )
-    layouts = run, timestep, _ = layout_of(begun), layout_of(first), layout_of(jnp.int32(0))
+    layouts = run, timestep, _ = layout_of(begun), layout_of(first), layout_of(jax.ShapeDtypeStruct((), np.int32))
 
     def start(kept: PackedTree, given: PackedTree, seeds: Array, seeded: Array, which: Array) -> Any:
         old = run.unpack(kept)
