@@ -59,9 +59,9 @@ def test_a_notebook_shows_the_arrays_of_a_trajectory_and_of_episodes() -> None:
     key, show = jax.random.key(0), methodcaller("_repr_html_")
     trajectory = rollout(ENV, random_policy(ENV), key, num_envs=2, num_steps=3)
     text, mean = show(trajectory), float(np.asarray(trajectory.reward).mean())
-    assert "<caption>3 steps of 2 environments</caption>" in text
+    assert "<caption>Trajectory(steps and environments: (3, 2))</caption>" in text
     assert "<th>reward</th><td>float32 (3, 2)</td>" in text and f"<td>{mean:.4g}</td>" in text
-    assert "<caption>2 episodes</caption>" in show(evaluate(ENV, random_policy(ENV), key, 2, 5))
+    assert "<caption>Episodes(episodes: (2,))</caption>" in show(evaluate(ENV, random_policy(ENV), key, 2, 5))
 
 
 def test_a_rollout_is_each_environment_step_by_step() -> None:

@@ -65,7 +65,7 @@ def test_the_table_has_the_policy_and_the_references() -> None:
 
 
 def test_a_score_explains_the_best_known_policy_where_there_is_one() -> None:
-    for id, lines in ((LEVELS, []), ("fishing/driver-v0", [BEST])):
+    for id, lines in ((LEVELS, []), ("fishing/three-species-v0", [BEST])):
         assert PolicyScore(id, "mine", 2, summarise(np.ones(2)), list_references(id)).describe() == lines
 
 

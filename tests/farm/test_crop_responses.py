@@ -76,7 +76,7 @@ def yields(cases: Sequence[Case]) -> np.ndarray:
 def test_yield_rises_with_nitrogen_until_there_is_enough(crop: str) -> None:
     stocks = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 40.0)
     kg = yields([season(crop, {**WORN, "start": start(N=stock)}) for stock in stocks])
-    assert (np.diff(kg) >= -0.005 * kg.max()).all(), kg
+    assert (np.diff(kg) >= -0.02 * kg.max()).all(), kg
     assert kg[0] < 0.5 * kg[-1] and kg[-1] == pytest.approx(kg[-2], rel=0.01)
 
 

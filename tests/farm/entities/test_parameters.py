@@ -254,7 +254,7 @@ def test_every_parameter_of_a_table_matters(tmp_path: Path) -> None:
     rows = "\n".join(f"{5 + i % 9},{20 + i % 7},{13 + i % 3},{60 + i % 20},{2 + i % 3},{i % 2}" for i in range(365))
     file.write_text(f"Tmin,Tmax,T,RH,U,Rain\n{rows}\n")
     env = farm({"table": str(file), "rain": "occurrence", "station_altitude#m": 10})
-    assert not silent(prints(env), env.params, 0)
+    assert silent(prints(env), env.params, 0) <= {".sky.year"}, "the table has one year"
 
 
 CROWD: list[list[Any]] = [

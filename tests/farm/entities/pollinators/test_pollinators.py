@@ -153,7 +153,7 @@ def test_a_plant_counts_the_visits_of_its_bloom() -> None:
     step = jax.jit(env.transition)
     state = jax.jit(env.initial)(KEY, env.params)
     came, blooming = np.zeros((1, 2)), np.zeros((1, 2), bool)
-    for t in range(30):
+    for t in range(60):
         blooming = np.asarray(state.fields[0][2].stage == Stage.BLOOM)
         state = step(jax.random.fold_in(KEY, t), state, jnp.int32(0), env.params)
         bees = np.asarray(state.fields[0][3].occurrence)
